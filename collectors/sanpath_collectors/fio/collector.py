@@ -8,7 +8,7 @@ from typing import Literal
 
 from sanpath.errors import UsageError
 from sanpath.plugin import Event, Item, LoadReader, Rows, WrappedCommand
-from sanpath_collectors.fio.groups import Group, histograms, load_step
+from sanpath_collectors.fio.groups import Group, histograms, load_step, step_number
 from sanpath_collectors.fio.inventory import Inventory
 from sanpath_collectors.fio.parse import Documents, parse_status
 from sanpath_collectors.fio.status import JobStatus, Number, Status
@@ -27,7 +27,7 @@ class FioReader(LoadReader):
         super().__init__(load or LOCAL_ID)
         self._documents = Documents()
         self._inventory = Inventory(self.load)
-        self._groups: dict[int, Group] = {}
+        self._groups: dict[tuple[int, int], Group] = {}
         self._clock = _Clock(0, 0, dated=False)
         self._begun_seen_us = 0
         self._loads: dict[str, str] = {}
@@ -73,7 +73,7 @@ class FioReader(LoadReader):
         time_us = None if current.time_in_seconds else current.time_us
         self._clock = _Clock(time_us or seen_us, seen_us, dated=time_us is not None)
         yield from self._steps(current)
-        active = [job for job in current.jobs if self._groups[job.group].state != "waiting"]
+        active = [job for job in current.jobs if self._groups[job.place].state != "waiting"]
         samples = [(self._loads[job.name], seen_us, job.counters) for job in active]
         disks = [(disk, seen_us, values) for disk, values in current.tested_disks.items()]
         for table, of_table in ((LOAD, samples), (LUN, disks)):
@@ -81,12 +81,12 @@ class FioReader(LoadReader):
                 yield rows(table, of_table, None if time_us is None else [time_us] * len(of_table))
 
     def _steps(self, current: Status) -> Iterator[Item]:
-        for number in sorted({job.group for job in current.jobs}):
-            group = self._groups.setdefault(number, Group())
-            jobs = [job for job in current.jobs if job.group == number]
+        for place in sorted({job.place for job in current.jobs}):
+            group = self._groups.setdefault(place, Group())
+            jobs = [job for job in current.jobs if job.place == place]
             match group.update(jobs, self._clock.time_us):
                 case "begun":
-                    yield from self._end_running(before=number)
+                    yield from self._end_running(before=place)
                     yield self._event("step-begin", group, self._clock.time_us)
                 case "ramp over" | "ramp over earlier":
                     yield self._event("ramp-end", group, group.ramp_ended_us)
@@ -94,9 +94,9 @@ class FioReader(LoadReader):
                 case "ended":
                     yield from self._end_step(group)
 
-    def _end_running(self, before: int | None = None) -> Iterator[Item]:
-        for number, group in self._groups.items():
-            if group.state in ("running", "ramp") and (before is None or number < before):
+    def _end_running(self, before: tuple[int, int] | None = None) -> Iterator[Item]:
+        for place, group in self._groups.items():
+            if group.state in ("running", "ramp") and (before is None or place < before):
                 group.state = "ended"
                 yield from self._end_step(group)
 
@@ -132,7 +132,7 @@ class FioReader(LoadReader):
             yield rows(LOAD, samples, [at for _, at, _ in values] if clock.dated else None)
 
     def _event(self, name: Literal["step-begin", "ramp-end", "step-end"], group: Group, time_us: int) -> Event:
-        step, clock = load_step(group.jobs[0].group, group.jobs, self._loads), self._clock
+        step, clock = load_step(step_number(group.jobs[0].place), group.jobs, self._loads), self._clock
         # Each status is late by another time, yet no step ends before it begins.
         seen_us = max(self._begun_seen_us, clock.seen(time_us))
         if name != "ramp-end":

@@ -15,6 +15,8 @@ from sanpath_collectors.fio.status import JobStatus
 Progress = Literal["none", "begun", "ramp over", "ramp over earlier", "more", "ended"]
 """What a new status of a group means. `none`: the group waits, stalls, or had ended before. `ramp over earlier`: its
 ramp had ended earlier than the status after it told."""
+_GROUPS = 1_000_000
+"""More groups than a run has."""
 _ROUNDING_US = 50_000
 """fio rounds its run time, and a busy machine delays each status a little."""
 
@@ -131,6 +133,12 @@ class Group:
             return False
         self._marked_us = ramp_ended_us
         return True
+
+
+def step_number(place: tuple[int, int]) -> int:
+    """The number of the step of the jobs of a place, which no other step of the run has."""
+    group, phase = place
+    return group + _GROUPS * phase
 
 
 def load_step(number: int, jobs: Sequence[JobStatus], loads: Mapping[str, str], *, summary: bool = False) -> LoadStep:

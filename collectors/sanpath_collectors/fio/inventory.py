@@ -22,7 +22,7 @@ class Inventory:
         """Yields the entities and links that are new in a status. `loads`: name of a job → local id of its load."""
         if self._is_new(self._load):
             profile = LoadProfile(engine="fio", engine_version=status.version)
-            if len({job.group for job in status.jobs}) == 1:
+            if len({job.place for job in status.jobs}) == 1:
                 profile = combined_profile(job.profile for job in status.jobs)
             yield SourceEntity("load", self._load, self._load, {"name": (self._load,)}, profile.attributes)
         for job in status.jobs:

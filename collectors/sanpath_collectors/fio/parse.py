@@ -39,6 +39,7 @@ from sanpath_collectors.fio.described import (
 from sanpath_collectors.fio.latency import LONGEST_WAIT_MS, PERCENTS, Latency
 from sanpath_collectors.fio.latency import remarks as latency_remarks
 from sanpath_collectors.fio.options import duration, positive_count, read_ratio
+from sanpath_collectors.fio.phases import in_phases, own_runtimes, writes_first
 from sanpath_collectors.fio.status import (
     JobStatus,
     Number,
@@ -196,7 +197,7 @@ def parse_status(document: Mapping[str, Any]) -> Status:
     return Status(
         time_us=_time_us(in_milliseconds, 1_000) or _time_us(in_seconds, 1_000_000),
         time_in_seconds=_time_us(in_milliseconds, 1_000) is None,
-        jobs=tuple(jobs),
+        jobs=tuple(in_phases(jobs)),
         disks={
             str(disk["name"]): disk_samples(disk)
             for disk in json_objects(document.get("disk_util"))
@@ -251,8 +252,9 @@ def parse_job(
         runtime_ms, summed_ms, _in_flight(samples, runtime_ms), [d for d in DIRECTIONS if samples[f"ops_{d}_total"]]
     )
     load_profile, mixed, remarks = described(name, options, processes, version, figures, grouped=grouped)
-    if not mixed and options:
-        # A job that writes and then verifies has its run times of writes and reads one after the other.
+    own_ms = {direction: milliseconds(body.get("runtime")) for direction, body in bodies.items()}
+    has_phases = not mixed and writes_first(options) and options.get("verify", "0") != "0"
+    if not mixed and options and not has_phases:
         runtime_ms = max(runtime_ms, summed_ms // processes) if runtime_ms else 0
     remarks += [*latency_remarks(name, latencies.values()), *unified]
     trims = integer(trim.get("total_ios"), 0)
@@ -286,6 +288,7 @@ def parse_job(
             if latencies[direction].has_distribution and (bins := _bins(body))
         },
         remarks=remarks,
+        runtimes_ms=own_runtimes(options, own_ms, summed_ms // processes) if has_phases else {},
     )
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from sanpath.model import DIRECTIONS
 from sanpath.plugin import Item, Rows, warning
-from sanpath_collectors.fio.groups import Group, Progress, histograms, load_step
+from sanpath_collectors.fio.groups import Group, Progress, histograms, load_step, step_number
 from sanpath_collectors.fio.inventory import Inventory
 from sanpath_collectors.fio.options import duration
 from sanpath_collectors.fio.status import JobStatus, Number, Status
@@ -79,7 +79,7 @@ class Run:
     def __init__(self, inventory: Inventory, load_ids: LoadIds, first_step: int, begin_us: int) -> None:
         self._inventory, self._load_ids, self._first_step, self._begin_us = inventory, load_ids, first_step, begin_us
         self._loads: dict[str, str] = {}
-        self._steps: dict[int, _Step] = {}
+        self._steps: dict[tuple[int, int], _Step] = {}
         self._disks: dict[str, Mapping[str, Number]] = {}
         self._last: Status | None = None
 
@@ -97,7 +97,7 @@ class Run:
     @property
     def next_step(self) -> int:
         """Number of the first step of the next run."""
-        return self._first_step + max(self._steps, default=-1) + 1
+        return 1 + max((step.number for step in self._steps.values()), default=self._first_step - 1)
 
     def continues(self, current: Status) -> bool:
         """Whether a status is a later one of this run: it has the same jobs, and none has restarted."""
@@ -110,11 +110,11 @@ class Run:
     def add(self, current: Status) -> Iterator[Item]:
         """Yields the items of the next status."""
         new_steps, progress_by_group = [], {}
-        for number in sorted({job.group for job in current.jobs}):
-            step = self._steps.setdefault(number, _Step(self._first_step + number))
-            jobs = [job for job in current.jobs if job.group == number]
-            progress_by_group[number] = step.group.update(jobs, current.time_us or 0)
-            if progress_by_group[number] == "begun":
+        for place in sorted({job.place for job in current.jobs}):
+            step = self._steps.setdefault(place, _Step(self._first_step + step_number(place)))
+            jobs = [job for job in current.jobs if job.place == place]
+            progress_by_group[place] = step.group.update(jobs, current.time_us or 0)
+            if progress_by_group[place] == "begun":
                 new_steps.append(step)
         self._set_begin_times(new_steps, current)
         self._loads |= {
@@ -123,8 +123,8 @@ class Run:
         yield from self._inventory.new_items(current, self._loads)
         if any(job.remarks for job in current.jobs):
             yield from self._inventory.remarks(current, self._loads, self.end_us)
-        for number, group_progress in progress_by_group.items():
-            yield from self._step_progress(self._steps[number], group_progress, current)
+        for place, group_progress in progress_by_group.items():
+            yield from self._step_progress(self._steps[place], group_progress, current)
         yield from self._disk_samples(current)
         self._last = current
 

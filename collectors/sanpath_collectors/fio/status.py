@@ -32,7 +32,8 @@ class JobStatus:
     ends. `ramping`: the figures are those of the ramp, which fio drops. `started_us`: when it was started,
     microseconds since the epoch. `samples`: values of tables.LOAD, in fio's units. `bins`: direction → any nanosecond
     of a bucket → I/Os in it. `counted_errors`: I/Os that failed while the job went on (continue_on_error).
-    `remarks`: (code, text) of what limits the use of its figures.
+    `remarks`: (code, text) of what limits the use of its figures. `runtimes_ms`: direction → its own run time, where
+    one came after the other; empty: they ran together. `phase`: of the same group, those of phase 1 follow.
     """
 
     name: str
@@ -50,6 +51,13 @@ class JobStatus:
     bins: Mapping[Direction, Mapping[str, Any]] = field(default_factory=dict)
     counted_errors: int = 0
     remarks: Sequence[tuple[str, str]] = ()
+    runtimes_ms: Mapping[Direction, int] = field(default_factory=dict)
+    phase: int = 0
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Its place in the order in which fio runs jobs: those of one place run together, and are a step."""
+        return self.group, self.phase
 
     @property
     def counters(self) -> Mapping[str, Number]:

@@ -23,6 +23,7 @@ from typing import Any
 from sanpath.plugin import json_object, json_objects
 from sanpath_collectors.fio.options import positive_count
 from sanpath_collectors.fio.parse import disk_samples, has_figures, parse_job, version_of
+from sanpath_collectors.fio.phases import in_phases
 from sanpath_collectors.fio.status import JobStatus, Number, Status, integer, milliseconds, unique_names
 
 
@@ -91,7 +92,7 @@ def _rounds(
         yield Status(
             time_us=time_us if 0 < time_us < 2**62 else None,
             time_in_seconds=True,
-            jobs=rounds[number],
+            jobs=tuple(in_phases(rounds[number])),
             disks=_disks(document) if number == count - 1 else {},
             version=version,
         )

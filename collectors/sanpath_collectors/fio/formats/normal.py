@@ -28,6 +28,7 @@ from sanpath_collectors.fio.formats.normal_entry import Entry, begins_figures
 from sanpath_collectors.fio.formats.normal_header import Header
 from sanpath_collectors.fio.options import positive_count
 from sanpath_collectors.fio.parse import disk_values
+from sanpath_collectors.fio.phases import in_phases
 from sanpath_collectors.fio.status import Number, Status, unique_names
 
 _BANNER = re.compile(r"(?:fio[- ])?(\d+\.\d[\w.-]*)\s*")
@@ -111,13 +112,14 @@ class NormalText:
             return None
         several_hosts = len({entry.host for entry in entries}) > 1
         names = unique_names([f"{entry.host}/{entry.name}" if several_hosts else entry.name for entry in entries])
+        jobs = [
+            entry.status(name, self._headers, self._version, self._commanded.get(entry.name, {}))
+            for entry, name in zip(entries, names, strict=True)
+        ]
         return Status(
             time_us=max((entry.time_us for entry in entries if entry.time_us is not None), default=None),
             time_in_seconds=True,
-            jobs=tuple(
-                entry.status(name, self._headers, self._version, self._commanded.get(entry.name, {}))
-                for entry, name in zip(entries, names, strict=True)
-            ),
+            jobs=tuple(in_phases(jobs)),
             disks=disks,
             version=self._version,
             banner=self._banner,

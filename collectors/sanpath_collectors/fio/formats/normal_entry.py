@@ -39,6 +39,7 @@ from sanpath_collectors.fio.formats.normal_header import Header, profile, rounde
 from sanpath_collectors.fio.latency import Latency
 from sanpath_collectors.fio.latency import remarks as latency_remarks
 from sanpath_collectors.fio.options import not_zero
+from sanpath_collectors.fio.phases import own_runtimes
 from sanpath_collectors.fio.status import JobStatus, Number, integer, milliseconds
 
 _ENTRY = re.compile(
@@ -232,11 +233,13 @@ class Entry:
             remarks.append(all_taken_for_reads(name))
         if trims:
             remarks.append(("trims", f"{name} has trimmed {trims:,} times; trims are not read"))
+        options = {"rw": job_headers[0].rw, "ioengine": job_headers[0].engine} if len(job_headers) == 1 else {}
+        own_ms = {direction: figures.runtime_ms for direction, figures in self._figures.items()}
         return JobStatus(
             name=name,
             group=self.group,
             profile=load_profile,
-            options={"rw": job_headers[0].rw, "ioengine": job_headers[0].engine} if len(job_headers) == 1 else {},
+            options=options,
             host=self.host,
             runtime_ms=self._runtime_ms,
             ops=reads + writes,
@@ -244,6 +247,7 @@ class Entry:
             counted_errors=self._counted_errors,
             samples={**samples, "in_flight_configured": load_profile.in_flight, "cpu_ratio": self._cpu_percent},
             remarks=remarks,
+            runtimes_ms=own_runtimes(options, own_ms, 0) if issued["read"] and issued["write"] else {},
         )
 
     @property
