@@ -23,6 +23,8 @@ _EILSEQ_OF_WINDOWS = 42
 """EILSEQ in errno.h of Windows; Linux has 84."""
 _LAST_COMMON_ERROR = 34
 """Up to this number, errors of Windows' C library are those of Linux."""
+_FEW_WINDOWS = 4
+"""Windows that a step has at least to be judged well: of no more, the first is not left out as a ramp."""
 _SOON_MS = 500
 """Half the shortest usual interval of statuses."""
 _UNEVEN_RATE = 3.0
@@ -37,7 +39,7 @@ class _Step:
 
     `begin_us` None: it has not begun. `clocks`: job → (begin of its counters, time of its last row). `pending`: its
     last status, written at `pending_us`, which is not emitted until it is known whether more follow.
-    `begin_emitted`, `end_emitted`: whether these events were yielded.
+    `begin_emitted`, `ramp_emitted`, `end_emitted`: whether these events were yielded. `statuses`: whose rows were.
     """
 
     number: int
@@ -46,7 +48,9 @@ class _Step:
     clocks: dict[str, tuple[int, int]] = field(default_factory=dict)
     pending: Sequence[JobStatus] = ()
     pending_us: int = 0
+    statuses: int = 0
     begin_emitted: bool = False
+    ramp_emitted: bool = False
     end_emitted: bool = False
 
     @property
@@ -193,6 +197,7 @@ class Run:
         step.clocks = {name: (start, start) for name, start in starts.items()}
         step.begin_us = min(starts.values(), default=ramp_end_us)
         yield load_step(step.number, step.group.jobs, self._loads).event("ramp-end", step.begin_us)
+        step.ramp_emitted = True
         if jobs:  # On a busy machine, a status may come before any job has done an I/O after the ramp.
             yield rows(LOAD, [self._zeros(job, starts[job.name]) for job in jobs])
 
@@ -217,6 +222,7 @@ class Run:
                 step.clocks[job.name] = start_us, time_us
                 samples.append((self._loads[job.name], time_us, job.counters))
         if samples:
+            step.statuses += 1
             yield rows(LOAD, samples)
 
     def _zeros(self, job: JobStatus, seen_us: int) -> tuple[str, int, Mapping[str, Number]]:
@@ -239,7 +245,10 @@ class Run:
             if job.error:
                 yield warning(end, "load-error", f"{job.name} ended with error {job.error}: {_error(job)}")
         yield from histograms(jobs, self._loads, end)
-        yield load_step(step.number, jobs, self._loads).event("step-end", end)
+        ended = load_step(step.number, jobs, self._loads)
+        if 1 < step.statuses <= _FEW_WINDOWS and not step.ramp_emitted:
+            yield ended.event("ramp-end", step.begin_us or 0)
+        yield ended.event("step-end", end)
 
     def _disk_samples(self, current: Status) -> Iterator[Rows]:
         if not current.disks:
