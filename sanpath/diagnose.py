@@ -347,6 +347,8 @@ def _validity_notes(
         ]
     if any(load.summary and not load.series for load in loads):
         notes.append("whether the step was steady is not known: the load gave one figure for all of it")
+    if step.left_out:
+        notes.append(step.left_out)
     if step.origin == "found":
         notes.append("the load gave no marks: steps are taken from its pauses and from jumps of its outstanding I/Os")
     elif step.origin != "marks":

@@ -199,7 +199,7 @@ class Step:
     configured duration of its load, ramp included; None: unknown. `experiment`: what a probe tried with it; "": it is
     no step of a probe. `why`: why the probe made it, for people. `began`: when its load began, where the time until
     `start` is left out although nothing marks it as a ramp; None: it is not. `is_open`: whether it may be under way:
-    its end is not marked.
+    its end is not marked. `left_out`: what it leaves out of its recording, for people; "": nothing to speak of.
     """
 
     name: str
@@ -215,6 +215,7 @@ class Step:
     why: str = ""
     began: int | None = None
     is_open: bool = False
+    left_out: str = ""
 
     @property
     def seconds(self) -> float:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from sanpath.facts.load.host_loads import busy_period
 from sanpath.facts.samples.counters import Rates
 from sanpath.facts.samples.cumulative import cumulative_work
 from sanpath.facts.samples.step_samples import StepSamples
@@ -101,3 +102,30 @@ def test_merged_discarded_and_flushed_ios_are_none_of_the_work() -> None:
     work = cumulative_work([sample], "ops")
     assert work is not None
     assert work.until[-1] == 300
+
+
+@pytest.mark.parametrize(
+    ("held", "name", "seconds"),
+    [(0.0, "busy part", 3), (12.0, "whole run", 10)],
+    ids=["idle", "hangs"],
+)
+def test_a_period_of_a_log_says_what_it_leaves_out_and_a_hang_is_in_it(held: float, name: str, seconds: int) -> None:
+    """A disk does I/O for 3 s of 10 s. Then it is idle, or the I/Os of another disk hang."""
+    ended_us = [number * SECOND for number in range(1, 11)]
+    disks = [
+        StepSamples(
+            "h",
+            disk,
+            "whole run",
+            seconds=[1.0] * 10,
+            ended_us=ended_us,
+            rates={"ops_write_total": [0.0] * 10, **rates},
+        )
+        for disk, rates in (
+            ("sda", {"ops_read_total": [900.0] * 3 + [7.0] * 7}),
+            ("sdb", {"ops_read_total": [1.0] * 10, "in_flight_seconds_total": [0.0] * 3 + [held] * 7}),
+        )
+    ]
+    period = busy_period(Step("whole run", 0, 10 * SECOND, "whole run", (), None), disks[0], disks)
+    assert (period.name, period.seconds) == (name, seconds)
+    assert ("3 s of 10 s" in period.left_out and "did 7 IOPS" in period.left_out) == (not held)

@@ -22,6 +22,10 @@ _STACK = ("md", "dm-", "bcache", "drbd")
 """Names of software RAID, maps of the device mapper, caches and replicas, each of which may stand on those before."""
 _BUSY_RATIO = 0.1
 """From this share of its highest rate on, a host is busy."""
+_HELD_RATIO = 0.5
+"""A host that keeps this share of its outstanding I/Os is busy, however few of them complete."""
+_ALL_RATIO = 0.9
+"""From this share of its recording on, a busy period is all of it."""
 _TAKES_PART_RATIO = 0.1
 """Share of the outstanding I/Os of the busiest host from which another host takes part in the test."""
 _SAME_RATE = 0.02
@@ -111,23 +115,46 @@ def _seconds_in_a_second(device: StepSamples, direction: str) -> float:
     return seconds * _rate(device, "ops", direction)
 
 
-def busiest_device(topology: Topology, kind: str, samples: Sequence[StepSamples]) -> list[StepSamples]:
-    """Return the block device or virtual disk with the highest rate in any window, in a list; [] where none times its
-    I/Os."""
+def busiest_devices(topology: Topology, kind: str, samples: Sequence[StepSamples]) -> list[StepSamples]:
+    """Return the topmost block devices or virtual disks that time their I/Os, the one with the highest rate in any
+    window first."""
     timed = [each for each in samples if any(in_flight_of([each], direction) for direction in DIRECTIONS)]
     devices = [sample for sample, _ in _topmost(topology, kind, timed)]
-    return sorted(devices, key=lambda device: max(_rate_by_window(device).values(), default=0.0))[-1:]
+    return sorted(devices, key=lambda device: -max(_rate_by_window(device).values(), default=0.0))
 
 
-def busy_period(step: Step, devices: Sequence[StepSamples]) -> Step:
-    """Return the step without the idle time before and after the I/O of a block device."""
-    rates = _rate_by_window(devices[0]) if devices else {}
-    busy_ends = [ended for ended, rate in rates.items() if rate and rate >= _BUSY_RATIO * max(rates.values())]
-    if not busy_ends:
-        return step
+def busy_period(step: Step, device: StepSamples, devices: Sequence[StepSamples]) -> Step:
+    """Return the step without the idle time before and after the I/O of a block device, the busiest of `devices`.
+
+    I/Os that are outstanding at any of them and do not complete are no idle time."""
+    rates, held = _rate_by_window(device), _held_by_window(devices)
+    least, least_held = (
+        _BUSY_RATIO * max(rates.values(), default=0.0),
+        max(1.0, _HELD_RATIO * max(held.values(), default=0)),
+    )
     moments = list(rates)
-    previous = moments.index(busy_ends[0]) - 1
-    return replace(step, start=moments[previous] if previous >= 0 else step.start, end=busy_ends[-1])
+    busy = [at for at, ended in enumerate(moments) if rates[ended] >= least > 0 or held.get(ended, 0.0) >= least_held]
+    if not busy:
+        return step
+    first, last = busy[0], busy[-1]
+    period = replace(step, start=moments[first - 1] if first else step.start, end=moments[last])
+    if period.seconds >= _ALL_RATIO * step.seconds:
+        return period
+    rest = [rates[ended] for ended in (*moments[:first], *moments[last + 1 :])]
+    done = f", and did {sum(rest) / len(rest):,.0f} IOPS" if rest else ""
+    judged = (
+        f"judged are the {period.seconds:,.0f} s of {step.seconds:,.0f} s between which its busiest device had I/O"
+    )
+    return replace(period, name="busy part", left_out=f"{judged}; the rest is left out{done}")
+
+
+def _held_by_window(devices: Sequence[StepSamples]) -> Mapping[int, float]:
+    """Return end of each window, microseconds → I/Os outstanding at all devices that report them."""
+    held: defaultdict[int, float] = defaultdict(float)
+    for device in devices:
+        for ended, inside in zip(device.ended_us, device.rates.get("in_flight_seconds_total", ()), strict=False):
+            held[ended] += inside or 0.0
+    return held
 
 
 def _rate_by_window(device: StepSamples) -> Mapping[int, float]:

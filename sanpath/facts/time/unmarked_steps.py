@@ -16,7 +16,7 @@ import duckdb
 import numpy as np
 
 from sanpath.facts.load.array_loads import busiest_at_array
-from sanpath.facts.load.host_loads import busiest_device, busy_period
+from sanpath.facts.load.host_loads import busiest_devices, busy_period
 from sanpath.facts.load.load_events import has_generator
 from sanpath.facts.samples.cumulative import Numbers, cumulative_work
 from sanpath.facts.samples.step_samples import StepSamples, step_samples
@@ -164,12 +164,12 @@ def find_unmarked_steps(
     if has_generator(recording.events()):
         return list(steps)
     found = [
-        busiest_device(topology, kind, step_samples(recording, connection, kind, steps))
+        busiest_devices(topology, kind, step_samples(recording, connection, kind, steps))
         for kind in ("lun", "vdisk")
         if kind in kinds
     ]
     devices = next(filter(None, found), []) if found else busiest_at_array(recording, connection, topology, steps)
     if not devices:
         return list(steps)
-    result = split_steady(steps[0], devices)
-    return result if len(result) > 1 else [busy_period(steps[0], devices)]
+    result = split_steady(steps[0], devices[:1])
+    return result if len(result) > 1 else [busy_period(steps[0], devices[0], devices)]
