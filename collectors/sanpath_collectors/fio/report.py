@@ -155,7 +155,8 @@ class Report:
                 yield from self._warnings()
                 first_step = self._run.next_step
             begin_us = end_us if current.time_us is None else current.time_us
-            self._run = Run(self._inventory, self._load_ids, first_step, begin_us)
+            for_people = self._form == "normal"
+            self._run = Run(self._inventory, self._load_ids, first_step, begin_us, for_people=for_people)
         yield from self._run.add(current)
         yield from self._warnings()
 

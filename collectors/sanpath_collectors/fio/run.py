@@ -77,10 +77,14 @@ class _Step:
 class Run:
     """Turns the statuses of one run of fio into items.
 
-    `first_step`: number of its first step. `begin_us`: its begin, for output formats that have no time.
+    `first_step`: number of its first step. `begin_us`: its begin, for output formats that have no time. `for_people`:
+    it was printed for people, who look at the first of few reports as well as at the last.
     """
 
-    def __init__(self, inventory: Inventory, load_ids: LoadIds, first_step: int, begin_us: int) -> None:
+    def __init__(
+        self, inventory: Inventory, load_ids: LoadIds, first_step: int, begin_us: int, *, for_people: bool = False
+    ) -> None:
+        self._for_people = for_people
         self._inventory, self._load_ids, self._first_step, self._begin_us = inventory, load_ids, first_step, begin_us
         self._loads: dict[str, str] = {}
         self._steps: dict[tuple[int, int], _Step] = {}
@@ -246,7 +250,7 @@ class Run:
                 yield warning(end, "load-error", f"{job.name} ended with error {job.error}: {_error(job)}")
         yield from histograms(jobs, self._loads, end)
         ended = load_step(step.number, jobs, self._loads)
-        if 1 < step.statuses <= _FEW_WINDOWS and not step.ramp_emitted:
+        if self._for_people and 1 < step.statuses <= _FEW_WINDOWS and not step.ramp_emitted:
             yield ended.event("ramp-end", step.begin_us or 0)
         yield ended.event("step-end", end)
 
