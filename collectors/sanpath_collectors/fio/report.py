@@ -58,7 +58,7 @@ class Report:
         self._form: Literal["json", "normal", "terse"] | None = None
         self._run: Run | None = None
         self._pending_warnings: list[tuple[str, str]] = []
-        self._interrupted = False
+        self._has_decorated_entry = self._interrupted = False
         self._warning_counts: Counter[str] = Counter()
 
     def feed(self, added: bytes) -> Iterator[Item]:
@@ -88,6 +88,8 @@ class Report:
             )
         if self._run is None:
             reason = "copy from the line with (groupid= on; logs are read under the names that fio has given them"
+            if self._has_decorated_entry:
+                reason = "there is something in front of its lines, such as a name of a host; remove it first"
             if cut:
                 reason = "the file ends inside its first document: copy the whole file"
             elif self._pending_warnings:
@@ -132,6 +134,7 @@ class Report:
         elif self._form in (None, "normal"):
             if ("(groupid=" in line and Entry.of(line) is not None) or begins_figures(line):
                 self._form = "normal"
+                self._has_decorated_entry |= "(groupid=" in line
             status = self._normal.read_line(line)
         if status is not None:
             yield from self._status(status)

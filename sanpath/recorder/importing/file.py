@@ -6,7 +6,6 @@ import bz2
 import gzip
 import io
 import lzma
-import re
 import tarfile
 import zipfile
 import zlib
@@ -17,6 +16,7 @@ from typing import IO, Any, cast
 import duckdb
 
 from sanpath.errors import CollectorError, Failure, UsageError
+from sanpath.recorder.importing.decoration import Decoration
 from sanpath.recording.storage.duck import literal, separate
 
 _CHUNK_BYTES = 1 << 20
@@ -32,11 +32,6 @@ _XZ_BYTES = 128 << 20
 _MOST_UNPACKED_RATIO = 1000
 """Logs are compressed to a tenth or a hundredth. A file that expands by more than this is not a log, and would take
 hours."""
-_QUOTES = re.compile(rb"^(?:>[ \t]?)+", re.MULTILINE)
-_QUOTED = 0.5
-"""Share of the lines that begin with ">" from which a text is an answer to a mail, which quotes them."""
-_MOST_QUOTED_BYTES = 16 << 20
-"""What is read of such a text, in memory: mails are smaller."""
 _BROKEN = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, gzip.BadGzipFile)
 
 
@@ -112,6 +107,7 @@ class ImportedFile:
         self.path = path
         self.read_bytes = 0
         self._of_many = of_many
+        self._decoration: Decoration | None = None
 
     @property
     def holds_files(self) -> bool:
@@ -125,6 +121,11 @@ class ImportedFile:
     def name(self) -> str:
         """Its name without the folder and without the suffix of a packed file."""
         return self.path.stem if self.path.suffix in (".gz", ".bz2", ".xz", ".zip") else self.path.name
+
+    @property
+    def removed(self) -> str:
+        """What was removed in front of its lines, since its beginning was read; "": nothing that matters."""
+        return self._decoration.text if self._decoration is not None else ""
 
     @property
     def modified_us(self) -> int:
@@ -180,20 +181,23 @@ class ImportedFile:
             unpack = next((unpack for mark, unpack in _PACKED.items() if start.startswith(mark)), None)
             if unpack is not None:
                 with cast(IO[bytes], unpack(self.path)) as content:
-                    self._refuse_tar(content.read(tarfile.BLOCKSIZE))
-                return cast(IO[bytes], unpack(self.path))
-            content = self.path.open("rb")
-            head = content.read(_HEAD_BYTES)
-            content.seek(0)
+                    head = content.read(_HEAD_BYTES)
+                content = cast(IO[bytes], unpack(self.path))
+            else:
+                content = self.path.open("rb")
+                head = content.read(_HEAD_BYTES)
+                content.seek(0)
             self._refuse_tar(head[: tarfile.BLOCKSIZE])
-            if not _is_quoted(head):
-                return content
-            with content:
-                return io.BytesIO(_QUOTES.sub(b"", content.read(_MOST_QUOTED_BYTES)))
+            return self._decoration_of(head).opened(content)
         except OSError as error:
             raise UsageError(f"{self.path}: cannot be read: {error.strerror or error}") from error
         except _BROKEN as error:
             raise CollectorError(Failure.UNREADABLE, f"{self.path.name}: is damaged: {error}") from error
+
+    def _decoration_of(self, head: bytes) -> Decoration:
+        if self._decoration is None:
+            self._decoration = Decoration(head)
+        return self._decoration
 
     def _refuse_tar(self, block: bytes) -> None:
         """Raise UsageError if a content that begins with this block is files one after the other, of which a reader
@@ -221,9 +225,3 @@ def _is_tar(block: bytes) -> bool:
     except tarfile.HeaderError:
         return False
     return True
-
-
-def _is_quoted(head: bytes) -> bool:
-    """Whether most lines of a text begin with the mark that mail programs put in front of what they quote."""
-    lines = [line for line in head.splitlines() if line.strip()]
-    return sum(line.startswith(b">") for line in lines) > _QUOTED * len(lines)

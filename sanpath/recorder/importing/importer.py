@@ -263,6 +263,8 @@ class Importing:
                 raise UsageError(f"{name}: {str(error).removeprefix(f'{name}: ')}") from error
             failure = str(error)
             self.remarks.append(f"what follows could not be read: {error}")
+        if removed := next((file.removed for file in files if file.removed), ""):
+            self.remarks.append(f"{removed!r} in front of its lines was removed")
         self.write(self.batch.remaining())
         self._record_poll(read_bytes(files), failure)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from sanpath.plugin import text_of
+from sanpath.recorder.importing.decoration import hosts_in_front
 
 _SAR_DATA = re.compile(rb"[\x71\x96]\xd5[\x60-\x7f]\x21|\xd5[\x71\x96]\x21[\x60-\x7f]")
 """SYSSTAT_MAGIC and FORMAT_MAGIC of sa.h of sysstat, in both orders of bytes."""
@@ -35,5 +36,7 @@ def other_file(head: bytes, name: str) -> str | None:
     """
     if _SAR_DATA.match(head):
         return f"is a binary file of sar: sar -u -d -n DEV -f {name} > {name}.txt prints what sanpath reads"
+    if hosts := hosts_in_front(head):
+        return f"has lines of {len(hosts)} hosts: write those of each into a file (grep '^{hosts[0]}: ' {name})"
     text = text_of(head)[0]
     return next((f"is {what}: {advice}" for pattern, what, advice in _PATTERNS if pattern.search(text)), None)

@@ -1,0 +1,82 @@
+"""Results that people copy from a mail, a log or a terminal: what is around their lines is removed, and said."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sanpath.recorder.importing.file import ImportedFile
+from sanpath.recorder.importing.other_files import other_file
+
+REPORT = b"""Linux 5.14.0 (db1) \t01/31/26 \t_x86_64_\t(4 CPU)
+
+01/31/26 14:30:05
+Device            r/s     w/s  %util
+
+sda              1.00    2.00   3.00
+sdb              1.00    2.00   3.00
+sdc              1.00    2.00   3.00
+"""
+"""A line may be empty, and begin with a time of its own."""
+
+
+def in_front(mark: bytes, text: bytes = REPORT) -> bytes:
+    return b"".join((mark + line).rstrip() + b"\n" for line in text.splitlines())
+
+
+def log(text: bytes = REPORT) -> bytes:
+    lines = text.splitlines()
+    return b"".join(b"20:22:%02d DEBUG| [stdout] %s\n" % (second, line) for second, line in enumerate(lines))
+
+
+@pytest.mark.parametrize(
+    ("content", "removed"),
+    [
+        (in_front(b"> "), ""),
+        (in_front(b"db1: "), "db1:"),
+        (log(), "DEBUG| [stdout]"),
+        (in_front(b"2026-01-31 14:30:05,123 iostat[4711]: "), "iostat[4711]:"),
+        (REPORT.replace(b"sda", b"\x1b[32;22msda\x1b[0m").replace(b"   3.00", b"   \x1b[31;1m3.00\x1b[0m"), ""),
+        (in_front(b"db1: \x1b[1m"), "db1:"),
+    ],
+    ids=["mail", "pdsh", "log", "syslog", "colours", "both"],
+)
+@pytest.mark.parametrize("packed", [bytes, gzip.compress], ids=["plain", "packed"])
+def test_what_is_in_front_of_lines_is_removed(
+    content: bytes, removed: str, packed: Callable[[bytes], bytes], tmp_path: Path
+) -> None:
+    path = tmp_path / "iostat.txt"
+    path.write_bytes(packed(content))
+    file = ImportedFile(path)
+    assert b"".join(file.chunks()).splitlines() == [line.rstrip() for line in REPORT.splitlines()]
+    assert file.head() == b"".join(ImportedFile(path).chunks())
+    assert file.removed == removed
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        REPORT,
+        b"".join(b"14:30:%02d        all   1.00   2.00\n" % second for second in range(20)),
+        b"".join(b"14:30:%02d AM  dev8-0   1.00   2.00\n" % second for second in range(20)),
+        b"".join(b"db%d: sda 1.00\n" % (number % 2) for number in range(20)),
+        b"fio: pid=%d, err=5/file\n" * 20,
+        b"db1: sda\n" * 3,
+    ],
+    ids=["report", "sar", "sar of half days", "two hosts", "errors of fio", "a few lines"],
+)
+def test_what_belongs_to_a_line_is_left(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "iostat.txt"
+    path.write_bytes(content)
+    file = ImportedFile(path)
+    assert (b"".join(file.chunks()), file.removed) == (content, "")
+
+
+def test_lines_of_several_hosts_are_to_be_told_apart_first() -> None:
+    report = b"".join(in_front(host, REPORT * 2) for host in (b"db1: ", b"db2: "))
+    assert other_file(report, "iostat.txt") == (
+        "has lines of 2 hosts: write those of each into a file (grep '^db1: ' iostat.txt)"
+    )
