@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from sanpath.plugin import CollectorError, Failure, Item, ResultClock, warning
+from sanpath_collectors.fio.cut_document import whole_jobs
 from sanpath_collectors.fio.formats import client, terse
 from sanpath_collectors.fio.formats.normal import NormalText
 from sanpath_collectors.fio.formats.normal_entry import Entry, begins_figures
@@ -33,6 +34,8 @@ _BEGINNING = re.compile(
     r"^[ \t]*(?:read|write|mixed) ?: (?:IOPS=[\d.]+k?, BW=|io=[\d.,]+[kMG]?B?, bw=)",
     re.MULTILINE,
 )
+_ERROR_OF_FIO = re.compile(r"(?:error|fio): (?!pid=|terminating|connected)\S.*")
+"""What fio says when it does not start."""
 _WARNING_PATTERNS = {
     "load-error": re.compile(r"fio: (?:pid=\d+, err=\d+/|io_u error)"),
     "verify-failed": re.compile(r"\S+: (?:verify failed at |bad header |bad magic )"),
@@ -59,6 +62,7 @@ class Report:
         self._run: Run | None = None
         self._pending_warnings: list[tuple[str, str]] = []
         self._has_decorated_entry = self._interrupted = False
+        self._said = ""
         self._warning_counts: Counter[str] = Counter()
 
     def feed(self, added: bytes) -> Iterator[Item]:
@@ -75,9 +79,12 @@ class Report:
         documents = self._opened_documents(self._start)
         for part in (*documents.parts(self._start), *documents.last_parts()):
             yield from self._read_part(part)
-        cut = documents.remaining().lstrip(" \t").startswith("{")
-        if cut:
+        remaining = documents.remaining().lstrip(" \t")
+        if cut := remaining.startswith("{"):
             self._add_warning("cut-file", "the file ends inside a document: what came before it is used")
+            # Without an earlier status, the jobs that are whole in it are all that there is.
+            if self._run is None and (document := whole_jobs(remaining)) is not None:
+                yield from self._read_part(document)
         for form, text in (("normal", self._normal), ("terse", self._terse)):
             if self._form in (None, form) and (last_status := text.finish()) is not None:
                 self._form = "normal" if text is self._normal else "terse"
@@ -86,12 +93,17 @@ class Report:
             self._add_warning(
                 "cut-line", f"{self._terse.damaged:,} lines of terse output are incomplete and were left out"
             )
+        if self._normal.left_out and self._form == "normal":
+            missing = "figures of reads or writes without a line with (groupid= before them were left out"
+            self._add_warning("no-beginning", f"{missing}: {self._normal.left_out:,}")
         if self._run is None:
             reason = "copy from the line with (groupid= on; logs are read under the names that fio has given them"
             if self._has_decorated_entry:
                 reason = "there is something in front of its lines, such as a name of a host; remove it first"
             if cut:
                 reason = "the file ends inside its first document: copy the whole file"
+            elif self._said:
+                reason = f"fio says {self._said!r}"
             elif self._pending_warnings:
                 reason = self._pending_warnings[0][1]
             raise CollectorError(Failure.UNREADABLE, f"it contains no result of fio: {reason}")
@@ -138,6 +150,8 @@ class Report:
             status = self._normal.read_line(line)
         if status is not None:
             yield from self._status(status)
+        if not self._said and (error := _ERROR_OF_FIO.match(line)) is not None:
+            self._said = error[0].strip()[:200]
         if line[:1] not in ("", " "):
             for code, pattern in _WARNING_PATTERNS.items():
                 if pattern.match(line):

@@ -24,7 +24,6 @@ import math
 import re
 from collections.abc import Iterator
 
-from sanpath.plugin import CollectorError, Failure
 from sanpath_collectors.iostat.directions import USED_COLUMNS
 from sanpath_collectors.iostat.report import VALUE_LIMIT, Report
 from sanpath_collectors.iostat.tables import SOURCES
@@ -39,7 +38,11 @@ CORES = re.compile(r"\((\d{1,6}) CPU\)\s*$")
 _USED_COLUMNS = USED_COLUMNS | {
     word for rates in SOURCES.values() for rate in rates for word in (rate.column, rate.multiplier)
 }
-_HUMAN = re.compile(r"[\d.,]+(?:[kMGTPE]B?|%)")
+_HUMAN = re.compile(r"([\d.,]+)([sBkMGTPE]?)B?%?")
+_UNIT_BYTES = {"s": 512.0, **{letter: 1024.0**power for power, letter in enumerate("BkMGTPE")}}
+"""Letter behind an abbreviated number (-h, --human) → its unit: sysstat counts in powers of 1024."""
+_COLUMN_BYTES = (("MB", 1024.0**2), ("kB", 1024.0), ("q-sz", 1024.0))
+"""Part of a column's name → its unit. Sizes have been kibibytes since 12.0, which abbreviates first."""
 _MAX_LINE_LENGTH = 1 << 16
 """A longer line is cut, so that no file fills the memory."""
 
@@ -162,13 +165,26 @@ class TextReports:
                 try:
                     number = float(words[index])
                 except ValueError:
-                    number = _number(words[index])
+                    number = self._number(words[index], column)
                 if 0 <= number < VALUE_LIMIT:
                     values[column] = number
         elif not words:
             self._name = name.strip()
         else:
             self.remarks["damaged-line"] = f"a line has {len(words)} values for {count - 1} columns: {line[:80]!r}"
+
+    def _number(self, word: str, column: str) -> float:
+        """A number with a decimal comma, or abbreviated; NaN: not a number."""
+        found = _HUMAN.fullmatch(word)
+        try:
+            number = float((found[1] if found is not None else word).replace(",", "."))
+        except ValueError:
+            return math.nan
+        if found is None or not found[2]:
+            return number
+        self.remarks["abbreviated"] = "numbers are abbreviated (-h, --human): they have only one decimal"
+        unit = next((size for part, size in _COLUMN_BYTES if part in column), None)
+        return number * _UNIT_BYTES[found[2]] / unit if unit is not None else math.nan
 
 
 def _processors(states: list[str], line: str) -> dict[str, float]:
@@ -177,14 +193,3 @@ def _processors(states: list[str], line: str) -> dict[str, float]:
         return dict(zip(states, (float(word.replace(",", ".")) for word in line.split()), strict=True))
     except ValueError:
         return {}
-
-
-def _number(word: str) -> float:
-    """A number with a decimal comma; NaN: not a number. Raises UNREADABLE for an abbreviated number."""
-    try:
-        return float(word.replace(",", "."))
-    except ValueError:
-        if _HUMAN.fullmatch(word):
-            text = f"{word!r} is an abbreviated number: run iostat without -h and --human, as iostat -xty 1 -o JSON"
-            raise CollectorError(Failure.UNREADABLE, text, word) from None
-        return math.nan

@@ -10,6 +10,7 @@ from sanpath.recorder.importing.decoration import hosts_in_front
 _SAR_DATA = re.compile(rb"[\x71\x96]\xd5[\x60-\x7f]\x21|\xd5[\x71\x96]\x21[\x60-\x7f]")
 """SYSSTAT_MAGIC and FORMAT_MAGIC of sa.h of sysstat, in both orders of bytes."""
 _NOT_READ = "sanpath does not read it"
+_SADF = "sar -u -d -n DEV -f FILE prints what sanpath reads of the same data"
 _BY_HAND = f"{_NOT_READ}; enter its figures by hand (sanpath collectors show figures)"
 _PROMETHEUS = "sanpath import prometheus reads what a server collected during the test"
 _TEXTS = (
@@ -18,6 +19,9 @@ _TEXTS = (
     (r"\S+ (?:\([^)]+\) )?dm-\d+ .*\nsize=", "what multipath -ll prints", _NOT_READ),
     (r"Pseudo name=\w", "what powermt display prints", _NOT_READ),
     (r"procs -+memory-", "what vmstat prints", f"{_NOT_READ}; iostat -xty 1 -o JSON has each device"),
+    (r"# hostname;interval;timestamp;", "what sadf -d prints", _SADF),
+    (r"\s*<sysstat\s|<!DOCTYPE Configure PUBLIC [^>]{0,80}sysstat", "what sadf -x prints", _SADF),
+    (r'\s*"timestamp": \{"date":', "what sadf -j prints", _SADF),
     (r"AAA,progname,", "a log of nmon", f"{_NOT_READ}; iostat -xty 1 -o JSON has the same devices"),
     (r".*\bporterrshow\b|\s*frames +enc +crc", "what porterrshow prints", _NOT_READ),
     (r".*\bportperfshow\b", "what portperfshow prints", _NOT_READ),

@@ -45,9 +45,11 @@ _ALL_CLIENTS = "All clients"
 
 
 class NormalText:
-    """Reads the text line by line."""
+    """Reads the text line by line. `left_out`: lines of figures without the line that begins an entry, of which it is
+    not known what they are of."""
 
     def __init__(self) -> None:
+        self.left_out = 0
         self._headers: list[Header] = []
         self._version: str | None = None
         self._banner = 0
@@ -135,6 +137,7 @@ class NormalText:
         name, options = next(iter(jobs.items()), ("", dict[str, str]()))
         processes = self._processes or (positive_count(options.get("numjobs"), 1) if jobs else None)
         if len(self._headers) > 1 or len(jobs) > 1 or processes is None:
+            self.left_out += 1
             return None
         header = next(iter(self._headers), None)
         return Entry(header.name if header is not None else name, None, 0, processes, 0, None, is_fragment=True)
