@@ -34,6 +34,7 @@ class Decoration:
     """What is in front of the lines of a text, by its beginning. `text`: for people; "": nothing that matters."""
 
     def __init__(self, head: bytes) -> None:
+        head = head if b"\0" not in head else b""  # Archives, and text in UTF-16.
         self.text = ""
         self._colour = _COLOUR if _COLOUR.search(head) else None
         lines = [line for line in self._without_colour(head).splitlines() if line.strip()]
