@@ -46,7 +46,7 @@ def test_a_command_that_imports_nothing_names_each_file(tmp_path: Path) -> None:
         (b"mpatha dm-2 DGC,VRAID\nsize=500G features='0'\n", "is what multipath -ll prints: sanpath does"),
         (b"Pseudo name=emcpowera\n", "is what powermt display prints: sanpath does not read it"),
         (b"# hostname;interval;timestamp;DEV;tps\n", "is what sadf -d prints: sar -u -d -n DEV -f FILE prints"),
-        (b'{"sysstat": {\n "hosts": [{\n  "timestamp": {"date": "2026-01-31"}', "is what sadf -j prints: sar -u -d"),
+        (b'\t\t\t\t{\n\t\t\t\t\t"timestamp": {"date": "2026-01-31"}', "is what sadf -j prints: sar -u -d"),
         (b'<?xml version="1.0"?>\n<sysstat\nxmlns="x">\n', "is what sadf -x prints: sar -u -d -n DEV -f FILE prints"),
         (b"AAA,progname,nmon\n", "is a log of nmon: sanpath does not read it"),
         (b"sw1:admin> porterrshow\n", "is what porterrshow prints: sanpath does not read it"),
