@@ -234,11 +234,10 @@ def _evidence_inside(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:
 def _without_queue(table: PlaceTable) -> Iterator[Evidence]:
     """Evidence of a queue of the array that its own clock times and that holds nothing, while what it calls service
     takes longer than with fewer I/Os."""
-    queue, service = (
-        sum(table.segments[index].wait[1] for index in table.indices(kind))
-        for kind in ("array_queue", "array_service")
-    )
-    if table.indices("array_queue") and queue < _HARDLY * service:
+    queue = sum(table.segments[index].wait[1] for index in table.indices("array_queue"))
+    service = [table.segments[index] for index in table.indices("array_service")]
+    grown = sum(segment.wait[0] for segment in service if not segment.hidden_wait_probability)
+    if table.indices("array_queue") and queue < _HARDLY * grown:
         yield Evidence("its own queue holds hardly any I/O", _QUEUE_SHOWS_NOTHING)
 
 

@@ -304,12 +304,14 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
     same = [] if has_changed([load, *same]) else same
     towards_fewer, towards_more = slopes(load, same)
     lighter = [other for other in same if other.in_flight_measured <= _FEWER * load.in_flight_measured]
+    if towards_fewer is not None and towards_fewer.elasticity >= _FOLLOWS:
+        # Nothing waits that did not wait there: where fewer I/Os were faster still, something has changed.
+        nearest_seconds = towards_fewer.other_load.latency_seconds
+        lighter = [other for other in lighter if nearest_seconds <= _AS_FAST * other.latency_seconds]
     # A first step may be slow for another reason, such as a cold cache.
     least_seconds = min((other.latency_seconds for other in lighter), default=0.0)
     as_fast = [other for other in lighter if other.latency_seconds <= _AS_FAST * least_seconds]
     lightest = min(as_fast, key=lambda other: other.in_flight_measured, default=None)
-    if towards_fewer is not None and towards_fewer.elasticity >= _FOLLOWS:
-        lightest = towards_fewer.other_load  # Nothing waits that did not wait there.
     all_paths = io_paths(facts.topology, *load.roots)
     paths = [path for path in all_paths if down.isdisjoint(cable.id for cable in path.cables)] or all_paths
     arrays = _arrays_of(facts, load, paths)
