@@ -81,10 +81,11 @@ class Decoration:
 
 
 class _Plain(io.RawIOBase):
-    """A file without its decoration."""
+    """A file without its decoration. A line longer than a chunk is passed on in parts."""
 
     def __init__(self, file: IO[bytes], decoration: Decoration) -> None:
-        self._file, self._decoration, self._plain = file, decoration, b""
+        self._file, self._decoration = file, decoration
+        self._plain = self._rest = b""
 
     def readable(self) -> bool:
         """True."""
@@ -93,10 +94,12 @@ class _Plain(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         """Read into a buffer and return the number of bytes; 0 at the end."""
         while not self._plain:
-            lines = self._file.readlines(_CHUNK_BYTES)
-            if not lines:
+            chunk = self._file.read(_CHUNK_BYTES)
+            text = self._rest + chunk
+            if not text:
                 return 0
-            self._plain = self._decoration.removed(b"".join(lines))
+            whole = (text.rfind(b"\n") + 1 if chunk else 0) or len(text)
+            self._plain, self._rest = self._decoration.removed(text[:whole]), text[whole:]
         view = memoryview(buffer)
         part, self._plain = self._plain[: len(view)], self._plain[len(view) :]
         view[: len(part)] = part
