@@ -119,19 +119,29 @@ def test_ios_that_find_no_slot_inside_a_full_array_wait_before_its_clock(tmp_pat
     assert (verdict.kind, [b.entity for b in verdict.bottlenecks]) == ("bottleneck", ["array:fa1"])
 
 
+def in_array(folder: Path, times: dict[int, tuple[float, float]]) -> Diagnosis:
+    """Steps by their outstanding I/Os, of (service, all seconds in the array) each; nothing else takes long."""
+    san = San(folder / "r")
+    san.ports = [fast(port) for port in san.ports]
+    for n, (service, seconds) in times.items():
+        ops, array = n / (seconds + 5e-5), AtArray(service, san=2e-5, queue=seconds - service)
+        ports = {port.name: (8 * KIB * 1.02 * ops, NOTHING) for port in san.ports}
+        san.step(f"s{n}", n, block=8 * KIB, read=Flow(ops, n / ops), ports=ports, array={"read": array})
+    return judged(san.write())
+
+
 @pytest.mark.parametrize("queues", [True, False])
 def test_an_array_that_serves_more_slowly_and_whose_queue_is_empty_need_not_be_saturated(
     tmp_path: Path, queues: bool
 ) -> None:
     """Each step has files of its own, and fewer of them are in the cache: 0.4, 0.7 and 2.4 ms, all of it service. A
     queue of the array would hold the I/Os that wait."""
-    san = San(tmp_path / "r")
-    san.ports = [fast(port) for port in san.ports]
-    for n, seconds in ((4, 0.0004), (16, 0.0007), (64, 0.0024)):
-        ops, service = n / (seconds + 5e-5), 0.0004 if queues else seconds
-        array = AtArray(service, san=2e-5, queue=seconds - service)
-        counted = (8 * KIB * 1.02 * ops, NOTHING)
-        ports = {port.name: counted for port in san.ports}
-        san.step(f"s{n}", n, block=8 * KIB, read=Flow(ops, n / ops), ports=ports, array={"read": array})
-    verdict = judged(san.write()).verdict
+    taken = {4: 4e-4, 16: 7e-4, 64: 2.4e-3}
+    verdict = in_array(tmp_path, {n: (4e-4 if queues else seconds, seconds) for n, seconds in taken.items()}).verdict
     assert (verdict.kind == "bottleneck" and verdict.grade == "A") == queues
+
+
+def test_throughput_that_falls_with_more_outstanding_ios_shows_no_saturation(tmp_path: Path) -> None:
+    """Each step reads more data than the one before: 4, 8 and 16 of them take 0.63, 1.7 and 3.9 ms in the array."""
+    for step in in_array(tmp_path, {n: (s, s) for n, s in ((4, 6.3e-4), (8, 1.7e-3), (16, 3.9e-3))}).steps:
+        assert step.verdict.kind != "bottleneck" or step.verdict.grade == "C"

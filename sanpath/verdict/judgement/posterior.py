@@ -376,7 +376,8 @@ def _scaling(table: PlaceTable, claim: Claim) -> float:
         flat += 0.5 if elasticity >= _FALLING else _THRASHES
         # Far from any limit, an I/O takes as long with more of them.
         exactly = normal(elasticity, 1.0, slope.error)
-        follows = 0.95 * (exactly + normal(elasticity, 1.0, error + 0.05)) / 2 + 0.004
+        follows = 0.95 * (exactly + normal(elasticity, 1.0, error + 0.05)) / 2
+        follows += 0.004 if elasticity >= _FALLING or _is_undone_after(table, slope.other_load) else _FALLS
         score += log(_by_growth(claim, flat, follows))
     return score
 

@@ -24,7 +24,7 @@ _SAME_CEILING = 0.1
 """Ratio up to which two throughputs stand at the same limit, whatever is at it now and then."""
 _OTHER_SIZE = 2.0
 """Ratio of the larger to the smaller block from which sizes differ clearly."""
-_CLEARLY_MORE, _BELOW_BOUND = 1.1, 0.95
+CLEARLY_FASTER, _BELOW_BOUND = 1.1, 0.95
 """Ratio of throughputs that clearly differ, and of a throughput to its lower bound from which it is below that:
 sanpath's own choice."""
 COLLAPSED = 1.5
@@ -73,7 +73,7 @@ def has_changed(loads: Sequence[LoadFacts]) -> bool:
         in_flight = load.in_flight_measured
         least = min((each.latency_seconds for each in loads if each.in_flight_measured < in_flight), default=0.0)
         most = max((each.ops_per_second for each in loads if each.in_flight_measured > in_flight), default=0.0)
-        if most <= _CLEARLY_MORE * load.ops_per_second or not least:
+        if most <= CLEARLY_FASTER * load.ops_per_second or not least:
             continue
         if load.ops_per_second < _BELOW_BOUND * in_flight / (least + max(0.0, in_flight - 1) / most):
             return True

@@ -15,7 +15,7 @@ from sanpath.units import duration
 from sanpath.verdict.places.host_queues import HostQueue, host_queues
 from sanpath.verdict.places.latency_segment import GAPS, LatencySegment
 from sanpath.verdict.places.processors import as_busy_with_fewer, busy_for_load, quota_used
-from sanpath.verdict.places.scaling import Slope, has_changed, same_io, slopes
+from sanpath.verdict.places.scaling import CLEARLY_FASTER, Slope, has_changed, same_io, slopes
 from sanpath.verdict.places.segments import segments
 from sanpath.verdict.places.submission import blocked_ratio
 from sanpath.verdict.places.tcp_path import MOST_ROUND_TRIPS, TcpPath, tcp_path
@@ -303,7 +303,13 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
     same = [other for other in same_io(facts.loads, load) if _served_alike(facts, load, other, arrays)]
     same = [] if has_changed([load, *same]) else same
     towards_fewer, towards_more = slopes(load, same)
-    lighter = [other for other in same if other.in_flight_measured <= _FEWER * load.in_flight_measured]
+    # One system has no less throughput with more I/Os. Else service takes longer now, or something has begun.
+    lighter = [
+        other
+        for other in same
+        if other.in_flight_measured <= _FEWER * load.in_flight_measured
+        and other.ops_per_second <= CLEARLY_FASTER * load.ops_per_second
+    ]
     if towards_fewer is not None and towards_fewer.elasticity >= _FOLLOWS:
         # Nothing waits that did not wait there: where fewer I/Os were faster still, something has changed.
         nearest_seconds = towards_fewer.other_load.latency_seconds
