@@ -56,6 +56,7 @@ from sanpath.plugin.documents import (
     json_objects,
     json_texts,
     read_json,
+    read_whole_items,
     read_yaml,
 )
 from sanpath.plugin.growing_file import FollowedFile, FollowedFileConfig
@@ -157,6 +158,7 @@ __all__ = [
     "name_list",
     "quantity",
     "read_json",
+    "read_whole_items",
     "read_yaml",
     "rows_of",
     "text_of",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,6 +17,7 @@ _MEMORY_PER_SIZE, _ALLOWANCE_BYTES = 18, 4 << 20
 """A text may take this multiple of its size, plus this allowance. Answers of devices take 3 to 6 times their size."""
 
 _EXCERPT_BYTES = 200
+_BETWEEN_ITEMS = re.compile(r"\s*,?\s*")
 
 _ALWAYS_FITS = _ALLOWANCE_BYTES // _LIST_BYTES
 """A text of this size fits whatever it consists of: an object takes two characters, a list one (of an open one)."""
@@ -40,6 +42,26 @@ def read_json(text: str | bytes) -> Any:
         return json.loads(text)
     except RecursionError as error:
         raise ValueError("is nested too deep") from error
+
+
+def read_whole_items(text: str, begin: int) -> list[Any]:
+    """Parse the items of a JSON list of which a text may have only the beginning; those before the one that is cut.
+
+    `begin`: where the first item begins. Raises ValueError as read_json does for too many small objects.
+
+    >>> read_whole_items('[{"a": 1}, {"b": 2}, {"c', 1)
+    [{'a': 1}, {'b': 2}]
+    """
+    if len(text) > _ALWAYS_FITS and _memory_bytes(text) > _ALLOWANCE_BYTES + _MEMORY_PER_SIZE * len(text):
+        raise ValueError("has more objects and lists than its size accounts for")
+    items, decoder = [], json.JSONDecoder()
+    try:
+        while True:
+            between = _BETWEEN_ITEMS.match(text, begin)
+            item, begin = decoder.raw_decode(text, between.end() if between is not None else begin)
+            items.append(item)
+    except (ValueError, RecursionError):
+        return items
 
 
 def json_answer(body: bytes, request: str) -> Any:

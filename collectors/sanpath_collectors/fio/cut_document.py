@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
 
+from sanpath.plugin import json_object, read_json, read_whole_items
+
 _JOBS = re.compile(r',?\s{0,64}"(jobs|client_stats)"\s{0,8}:\s{0,8}\[')
-_BETWEEN = re.compile(r"\s*,?\s*")
 
 
 def whole_jobs(text: str) -> dict[str, Any] | None:
@@ -19,12 +19,9 @@ def whole_jobs(text: str) -> dict[str, Any] | None:
     found = _JOBS.search(text)
     if found is None:
         return None
-    jobs, position, decoder = [], found.end(), json.JSONDecoder()
     try:
-        document = json.loads(text[: found.start()] + "}")
-        while True:
-            between = _BETWEEN.match(text, position)
-            job, position = decoder.raw_decode(text, between.end() if between is not None else position)
-            jobs.append(job)
-    except (ValueError, RecursionError):
-        return {**document, found[1]: jobs} if jobs else None
+        document = json_object(read_json(text[: found.start()] + "}"))
+        jobs = read_whole_items(text, found.end())
+    except ValueError:
+        return None
+    return {**document, found[1]: jobs} if jobs else None

@@ -252,15 +252,19 @@ class LoadFacts:
 def _same_targets(load: LoadFacts, other: LoadFacts) -> bool:
     """Return whether two loads use the same targets, or one of them adds targets of the same kind. What is not known
     counts as the same."""
-    fewer, more = sorted((load.latency_of_targets, other.latency_of_targets), key=len)
-    added = more.keys() - fewer.keys()
-    if not fewer or not added:
+    one, two = ({target for targets in each.latency_of_targets for target in targets} for each in (load, other))
+    if not one or not two or one == two:
         return True
-    if not fewer.keys() <= more.keys():
+    if not (one < two or two < one):
         return False
-    latencies = [[more[target] for target in targets] for targets in (added, fewer)]
-    shorter, longer = sorted(fmean(of_targets) for of_targets in latencies)
-    return longer <= _OTHER_TARGETS * shorter
+    more, fewer = (other, one) if one < two else (load, two)
+    added, others = (
+        [seconds for targets, seconds in more.latency_of_targets.items() if fewer.isdisjoint(targets) == is_added]
+        for is_added in (True, False)
+    )
+    return (
+        not added or not others or max(fmean(added) / fmean(others), fmean(others) / fmean(added)) <= _OTHER_TARGETS
+    )
 
 
 def flat_over_load(loads: Sequence[LoadFacts], load: LoadFacts) -> LoadFacts | None:

@@ -14,11 +14,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from math import exp, hypot, inf, isclose, log, prod
+from math import exp, hypot, inf, log, prod
 from statistics import fmean
 from typing import NamedTuple
 
-from sanpath.facts.load.loads import FLAT, LoadFacts
 from sanpath.verdict.evidence.likelihoods import UNEXPLAINED, at_limit, normal
 from sanpath.verdict.hypotheses import (
     array,
@@ -103,8 +102,6 @@ _FALLS, _FALLS_EACH_TIME = 0.05, 0.0005
 """Density of a throughput that has clearly fallen with more I/Os, whatever limits with fewer, since something may
 have begun in between; and that of a load that lacks I/Os, where as many as before reach the same afterwards: then
 more I/Os make it fall. sanpath's own choices."""
-_AS_MANY = 0.1
-"""Relative difference up to which two loads have as many I/Os outstanding: sanpath's own choice."""
 _SAME_PLATEAU = 0.06
 """Throughputs whose logarithms differ by about this much have the same limit."""
 _NO_WEIGHT = 0.01
@@ -366,8 +363,9 @@ def _scaling(table: PlaceTable, claim: Claim) -> float:
         elasticity, error = min(1.0, slope.elasticity), hypot(slope.error, _SLOPE_ERROR / max(1.0, doublings))
         # A full element divides its throughput by who waits: with more I/Os the test takes from others, at most as
         # their share (first come, first served), and nothing where they ask for a fixed rate.
-        flat = 0.9 * fmean(normal(elasticity, mean, error) for mean in _taken(claim)) + _FALLS
-        falls = _FALLS_EACH_TIME if _is_undone_after(table, slope.other_load) else _FALLS
+        flat = 0.9 * fmean(normal(elasticity, mean, error) for mean in _taken(claim))
+        flat += 0.01 if elasticity >= _FALLING else _FALLS
+        falls = _FALLS_EACH_TIME if table.falls_each_time(slope.other_load) else _FALLS
         follows = 0.4 * normal(elasticity, 1.0, error + 0.05) + (0.5 if elasticity >= _FALLING else falls)
         score += log(_by_growth(claim, flat, follows))
     if (slope := table.towards_fewer) is not None:
@@ -377,22 +375,9 @@ def _scaling(table: PlaceTable, claim: Claim) -> float:
         # Far from any limit, an I/O takes as long with more of them.
         exactly = normal(elasticity, 1.0, slope.error)
         follows = 0.95 * (exactly + normal(elasticity, 1.0, error + 0.05)) / 2
-        follows += 0.004 if elasticity >= _FALLING or _is_undone_after(table, slope.other_load) else _FALLS
+        follows += 0.004 if elasticity >= _FALLING or table.falls_each_time(slope.other_load) else _FALLS / 2
         score += log(_by_growth(claim, flat, follows))
     return score
-
-
-def _is_undone_after(table: PlaceTable, other_load: LoadFacts) -> bool:
-    """Whether this load reaches the same before as after another step, with as many I/Os outstanding."""
-    order = [step.name for step in table.facts.steps]
-    load, at = table.load, order.index(other_load.step)
-    again = [
-        order.index(each.step)
-        for each in table.same_io
-        if isclose(each.outstanding, load.outstanding, rel_tol=_AS_MANY)
-        and isclose(each.ops_per_second, load.ops_per_second, rel_tol=FLAT)
-    ]
-    return any((repeat < at) != (order.index(load.step) < at) for repeat in again)
 
 
 def _taken(claim: Claim) -> Sequence[float]:

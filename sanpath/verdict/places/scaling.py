@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import hypot, isclose, log
 from operator import attrgetter
 
-from sanpath.facts.load.loads import CLEARLY_MORE, LoadFacts, flat_over_load
+from sanpath.facts.load.loads import CLEARLY_MORE, FLAT, LoadFacts, flat_over_load
 from sanpath.units import iops, kibibytes, outstanding, percent
 
 _LEAST_SPREAD = 0.02
@@ -71,13 +71,36 @@ def has_changed(loads: Sequence[LoadFacts]) -> bool:
     """
     for load in loads:
         in_flight = load.in_flight_measured
-        least = min((each.latency_seconds for each in loads if each.in_flight_measured < in_flight), default=0.0)
-        most = max((each.ops_per_second for each in loads if each.in_flight_measured > in_flight), default=0.0)
+        fewer = (each for each in loads if each.in_flight_measured * CLEARLY_MORE <= in_flight)
+        more = (each for each in loads if each.in_flight_measured >= CLEARLY_MORE * in_flight)
+        least = min((each.latency_seconds for each in fewer), default=0.0)
+        most = max((each.ops_per_second for each in more), default=0.0)
         if most <= CLEARLY_FASTER * load.ops_per_second or not least:
             continue
         if load.ops_per_second < _BELOW_BOUND * in_flight / (least + max(0.0, in_flight - 1) / most):
             return True
     return False
+
+
+def falls_each_time(load: LoadFacts, other: LoadFacts, same: Sequence[LoadFacts], order: Sequence[str]) -> bool:
+    """Whether throughput falls because more I/Os are outstanding: it falls between two loads, and does so again with
+    yet more of them; or it is the same before as after the other load, with as many outstanding.
+
+    `same`: loads of the same I/O. `order`: the names of all steps."""
+    at = order.index(other.step)
+    again = (
+        order.index(each.step)
+        for each in same
+        if isclose(each.outstanding, load.outstanding, rel_tol=_SAME_IN_FLIGHT)
+        and isclose(each.ops_per_second, load.ops_per_second, rel_tol=FLAT)
+    )
+    most = max((load, other), key=attrgetter("outstanding"))
+    falls_again = any(
+        each.outstanding >= CLEARLY_MORE * most.outstanding
+        and each.ops_per_second <= (1 - FLAT) * most.ops_per_second
+        for each in same
+    )
+    return falls_again or any((repeat < at) != (order.index(load.step) < at) for repeat in again)
 
 
 def throughput_in_words(loads: Sequence[LoadFacts], load: LoadFacts) -> Iterator[str]:

@@ -15,7 +15,7 @@ from sanpath.units import duration
 from sanpath.verdict.places.host_queues import HostQueue, host_queues
 from sanpath.verdict.places.latency_segment import GAPS, LatencySegment
 from sanpath.verdict.places.processors import as_busy_with_fewer, busy_for_load, quota_used
-from sanpath.verdict.places.scaling import CLEARLY_FASTER, Slope, has_changed, same_io, slopes
+from sanpath.verdict.places.scaling import CLEARLY_FASTER, Slope, falls_each_time, has_changed, same_io, slopes
 from sanpath.verdict.places.segments import segments
 from sanpath.verdict.places.submission import blocked_ratio
 from sanpath.verdict.places.tcp_path import MOST_ROUND_TRIPS, TcpPath, tcp_path
@@ -219,6 +219,10 @@ class PlaceTable:
             for lighter_test, lighter_whole in lighter
             if lighter_whole
         )
+
+    def falls_each_time(self, other: LoadFacts) -> bool:
+        """Whether throughput falls because more I/Os are outstanding, between the load and that of another step."""
+        return falls_each_time(self.load, other, self.same_io, [step.name for step in self.facts.steps])
 
     def seconds(self, indices: Iterable[int]) -> float:
         """Seconds that an I/O spends in these segments."""
