@@ -48,9 +48,8 @@ _FOLLOWS = 0.3
 """Elasticity from which more I/Os in flight clearly bring more throughput."""
 _MOSTLY = 0.9
 """Share of an I/O's time at its device from which it is mentioned."""
-_REFUTED, _LOWER = -5.0, -2.5
-"""Log-odds of too few outstanding I/Os where twice as many were given without effect, and where they got clearly
-less, as something else may have begun in that step: sanpath's own choice."""
+_REFUTED = -5.0
+"""Log-odds of too few outstanding I/Os where twice as many were given without effect."""
 _LARGER, _AS_MANY, _BYTES_LIMIT = 2.0, 0.1, -7.0
 """Ratio of the sizes of clearly larger I/Os, relative difference of as many of them, and the log-odds of too few
 outstanding I/Os where these larger ones move no more bytes."""
@@ -263,9 +262,8 @@ def _concurrency(table: PlaceTable) -> Claim:
         words = f"with as many outstanding, {opposite.direction}s reached {iops(opposite.ops_per_second)} as well"
         evidence.append(Evidence(words, _RATE_LIMITS))
     if (no_more := _no_more_with_more(table)) is not None:
-        is_sure = no_more.ops_per_second >= (1 - FLAT) * table.load.ops_per_second or table.falls_each_time(no_more)
         words = f"with {count(no_more.in_flight_configured or 0.0)} configured throughput is no higher"
-        evidence.append(Evidence(words, _REFUTED if is_sure else _LOWER))
+        evidence.append(Evidence(words, _REFUTED))
     return of_the_load("concurrency_limited", frozenset(), evidence, because, "follows")
 
 
@@ -321,7 +319,8 @@ def _as_many_of_other_direction(table: PlaceTable) -> LoadFacts | None:
 
 
 def _no_more_with_more(table: PlaceTable) -> LoadFacts | None:
-    """Another load of the same I/O that could keep twice as many outstanding and got no more. None: there is none."""
+    """Another load of the same I/O that could keep twice as many outstanding and got no more. None: there is none.
+    Where more got clearly less, and only once, something may have begun in that step."""
     load, configured = table.load, table.load.in_flight_configured
     others = (other for other in table.same_io if configured and other.at_least_as_many(load))
     return next(
@@ -330,6 +329,7 @@ def _no_more_with_more(table: PlaceTable) -> LoadFacts | None:
             for other in others
             if (other.in_flight_configured or 0.0) >= 2 * (configured or 0.0)
             and other.ops_per_second <= (1 + FLAT) * load.ops_per_second
+            and (other.ops_per_second >= (1 - FLAT) * load.ops_per_second or table.falls_each_time(other))
         ),
         None,
     )
