@@ -232,13 +232,13 @@ def luns_of(topology: Topology, load: str) -> list[str]:
         return [load]
     if topology.related(load, "targets"):
         return topology.related(load, "targets", "lun")
-    if _names_any_of(topology, load, topology.with_unread_target):
+    if _is_one_of(topology, load, topology.with_unread_target):
         return []
     luns = machine_luns(topology, load)
     return list(luns) if len(luns) == 1 else []
 
 
-def _names_any_of(topology: Topology, load: str, loads: Set[str]) -> bool:
+def _is_one_of(topology: Topology, load: str, loads: Set[str]) -> bool:
     """Return whether a load, or the load that it is a job of, is one of these."""
     return not loads.isdisjoint((load, *topology.related(load, "member_of", "load")))
 
@@ -267,7 +267,7 @@ def _targets(topology: Topology, load: str) -> tuple[set[str], set[str]]:
 def _may_be_behind(topology: Topology, load: str, volume: str) -> bool:
     """Return whether a volume to which no identifier leads may be that of a load: one of its LUNs has none of the
     kinds that the volume has, or its LUNs are not known, nor a volume that no source reports."""
-    if _names_any_of(topology, load, topology.with_unread_volume):
+    if _is_one_of(topology, load, topology.with_unread_volume):
         return False
     luns, comparable = luns_of(topology, load), _VOLUME_KEYS & topology.entities[volume].ids.keys()
     return not luns or any(comparable.isdisjoint(topology.entities[lun].ids) for lun in luns)
@@ -352,7 +352,7 @@ def _paths(topology: Topology, load: str) -> list[IoPath]:
         return []
     ports, volumes = _targets(topology, load)
     arrays = {array for volume in volumes for array in topology.related(volume, "member_of", "array")}
-    is_unread = _names_any_of(topology, load, topology.with_unread_volume)
+    is_unread = _is_one_of(topology, load, topology.with_unread_volume)
     by_ends = {
         frozenset((cable.switch_port, device)): cable for cable in cables(topology) for device in cable.devices
     }

@@ -100,8 +100,8 @@ _THRASHES = 0.1
 own choice."""
 _FALLS, _FALLS_EACH_TIME = 0.05, 0.0005
 """Density of a throughput that has clearly fallen with more I/Os, whatever limits with fewer, since something may
-have begun in between; and that of a load that lacks I/Os, where as many as before reach the same afterwards: then
-more I/Os make it fall. sanpath's own choices."""
+have begun in between; and that of a load that lacks I/Os, where throughput falls each time: then more I/Os make it
+fall. sanpath's own choices."""
 _SAME_PLATEAU = 0.06
 """Throughputs whose logarithms differ by about this much have the same limit."""
 _NO_WEIGHT = 0.01
@@ -375,6 +375,7 @@ def _scaling(table: PlaceTable, claim: Claim) -> float:
         # Far from any limit, an I/O takes as long with more of them.
         exactly = normal(elasticity, 1.0, slope.error)
         follows = 0.95 * (exactly + normal(elasticity, 1.0, error + 0.05)) / 2
+        # Something may have begun since then. More I/Os do not make a load that lacks them thrash, hence only half.
         follows += 0.004 if elasticity >= _FALLING or table.falls_each_time(slope.other_load) else _FALLS / 2
         score += log(_by_growth(claim, flat, follows))
     return score

@@ -303,7 +303,9 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
     array_row = array_side(facts.topology, load, facts.tables)
     rows = [row for row in links if row["on_loaded_path"]] + ([array_row] if array_row is not None else [])
     windows = [int(number(row, "windows")) for row in rows] + ([] if load.summary else [load.windows])
-    arrays = _arrays_of(facts, load, io_paths(facts.topology, *load.roots))
+    all_paths = io_paths(facts.topology, *load.roots)
+    paths = [path for path in all_paths if down.isdisjoint(cable.id for cable in path.cables)] or all_paths
+    arrays = _arrays_of(facts, load, paths)
     same = [other for other in same_io(facts.loads, load) if _served_alike(facts, load, other, arrays)]
     same = [] if has_changed([load, *same]) else same
     towards_fewer, towards_more = slopes(load, same)
@@ -322,9 +324,6 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
     least_seconds = min((other.latency_seconds for other in lighter), default=0.0)
     as_fast = [other for other in lighter if other.latency_seconds <= _AS_FAST * least_seconds]
     lightest = min(as_fast, key=lambda other: other.in_flight_measured, default=None)
-    all_paths = io_paths(facts.topology, *load.roots)
-    paths = [path for path in all_paths if down.isdisjoint(cable.id for cable in path.cables)] or all_paths
-    arrays = _arrays_of(facts, load, paths)
     counted = {str(row["entity"]) for row in link_rows if row["utilisation"] is not None}
     ports = {cable.id: cable.switch_port for path in paths for cable in path.cables}
     uncounted = {link: port for link, port in ports.items() if link not in counted | down}
