@@ -256,6 +256,11 @@ def _nothing_timed(facts: Facts) -> tuple[str, str]:
             "no I/O of a load was recorded: nothing can be judged",
             "run a load that sanpath reads: sanpath run -- fio …",
         )
+    if facts.untimed is not None and facts.untimed.has_latency:
+        return (
+            f"{_moved(facts, facts.untimed)}, too little to be a load: nothing can be judged",
+            "record the devices again while the load runs",
+        )
     reason = "how long reads and writes took was not read: nothing can be judged"
     if facts.untimed is not None:
         reason = f"{_moved(facts, facts.untimed)}; how long they took was not read: nothing can be judged"

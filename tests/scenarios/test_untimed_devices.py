@@ -38,6 +38,15 @@ def sar_text() -> str:
     return "\n".join(lines)
 
 
+def idle_text() -> str:
+    """One report of `iostat -x` without -y: it covers the time since boot."""
+    return """Linux 5.14.0 (db7) \t03/02/2026 \t_x86_64_\t(16 CPU)
+
+Device:   rrqm/s  wrqm/s   r/s   w/s  rkB/s  wkB/s avgrq-sz avgqu-sz  await r_await w_await  svctm  %util
+sda         0.00    0.18  0.02  0.16   0.36   4.08    49.78     0.00  16.18    4.18   17.63   3.35   0.06
+"""
+
+
 def typeperf_text() -> str:
     names = ("Disk Transfers/sec", "Disk Bytes/sec", "Avg. Disk sec/Transfer")
     header = ",".join(rf'"\\SQLVM1\PhysicalDisk(2 E:)\{name}"' for name in (*names, "Avg. Disk Queue Length"))
@@ -69,6 +78,12 @@ def test_sar_of_reads_and_writes_tells_what_was_moved(tmp_path: Path) -> None:
     verdict = verdict_of(tmp_path, "sar.txt", sar_text())
     assert "device vm/vda moved 204.8 MB/s in reads and 102.4 MB/s in writes" in verdict.headline
     assert verdict.decide_with == TIMED
+
+
+def test_a_device_that_hardly_moves_anything_has_no_load(tmp_path: Path) -> None:
+    verdict = verdict_of(tmp_path, "iostat.txt", idle_text())
+    assert verdict.headline.startswith("device db7/sda moved 0.4 kB/s in reads and 4.2 kB/s in writes, too little")
+    assert verdict.decide_with == "record the devices again while the load runs"
 
 
 def test_counters_of_transfers_alone_name_those_that_are_missing(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What block devices moved where nothing tells how long their I/Os took: it is no load, and a person may know it."""
+"""What block devices moved where no time of their I/Os shows: it is no load, and a person may know it."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ from sanpath.topology.topology import Topology
 class UntimedDevice:
     """The busiest device in the busiest step. `bytes_per_second`: of each direction that moves any.
 
-    `ops_per_second`: None where those of a direction are not known."""
+    `ops_per_second`: None where those of a direction are not known. `has_latency`: the time of its I/Os is counted,
+    and they are too few, or too short, to be a load."""
 
     entity: str
     bytes_per_second: Mapping[Direction, float]
     ops_per_second: float | None
+    has_latency: bool
 
 
 def untimed_device(topology: Topology, samples: Sequence[StepSamples]) -> UntimedDevice | None:
@@ -30,7 +32,8 @@ def untimed_device(topology: Topology, samples: Sequence[StepSamples]) -> Untime
         return None
     rates = [busiest.rate(f"ops_{direction}_total") for direction in moved]
     operations = None if None in rates else sum(rate for rate in rates if rate is not None)
-    return UntimedDevice(topology.known_as[busiest.source, "lun", busiest.entity], moved, operations)
+    has_latency = all(busiest.rate(f"latency_seconds_{direction}_total") is not None for direction in moved)
+    return UntimedDevice(topology.known_as[busiest.source, "lun", busiest.entity], moved, operations, has_latency)
 
 
 def _moved(sample: StepSamples) -> dict[Direction, float]:
