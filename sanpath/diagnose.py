@@ -326,6 +326,7 @@ def _step_verdict(judgements: Sequence[Judgement]) -> StepVerdict:
         decided.grade,
         tuple(b for j in ordered for b in j.bottlenecks),
         decided.because,
+        decided.part,
     )
 
 

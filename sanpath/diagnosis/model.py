@@ -141,12 +141,13 @@ class Bottleneck:
 
 @dataclass(frozen=True, slots=True)
 class StepVerdict:
-    """What limited one step."""
+    """What limited one step. `part`: the hosts or jobs whose I/Os it was judged by, in words, "": all."""
 
     kind: VerdictKind
     grade: Grade
     bottlenecks: Sequence[Bottleneck]
     because: Sequence[str] = ()
+    part: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -266,10 +266,6 @@ def variant_text(step: PlanStep, variant: PlanVariant) -> str:
     return f"{platform(variant.platform)}: {variant.scope}"
 
 
-_OF_A_PART = "judged by "
-"""Begins the line of evidence that names the host or target whose I/Os the verdict's figures are of."""
-
-
 def confidence_lines(diagnosis: Diagnosis) -> list[str]:
     """The confidence of the verdict, the other suspects, and what would change it."""
     verdict = diagnosis.verdict
@@ -278,7 +274,7 @@ def confidence_lines(diagnosis: Diagnosis) -> list[str]:
         why = FROM_STEP if len(diagnosis.steps) > 1 else "the only one"
         lines.append(f"judged on step {printable(verdict.from_step)}: {why}")
     if (step := deciding_step(diagnosis)) is not None:
-        lines += [printable(line) for line in step.verdict.because if line.startswith(_OF_A_PART)]
+        lines.append(printable(step.verdict.part))
     lines += [f"likelihood {line}" for line in suspect_lines(verdict)]
     if _too_few_windows(diagnosis) is not None:
         lines.append("to be surer: make the steps longer, or poll more often")

@@ -182,6 +182,7 @@ def _of_part(facts: Facts, together: Judgement, part: Judgement) -> Judgement:
         part,
         load=together.load,
         because=(*part.because[:1], words, *part.because[1:]),
+        part=words,
         bottlenecks=tuple(replace(b, because=(*b.because[:1], words, *b.because[1:])) for b in own),
         following=None,
         # A number of outstanding I/Os would be that of the part.
