@@ -23,8 +23,8 @@ class Judgement:
     """What limits one direction of one step.
 
     `following`: what would limit next, None: unknown. `experiments`: measurements that would separate the suspects,
-    the best first. `windows`: whole windows of the slowest source. `probability` and `suspects`: as of a verdict. `part`: the hosts or jobs whose
-    I/Os it was judged by, in words, "": all.
+    the best first. `windows`: whole windows of the slowest source. `probability` and `suspects`: as of a verdict.
+    `part`: the hosts or jobs whose I/Os it was judged by, in words, "": all.
     """
 
     load: LoadFacts

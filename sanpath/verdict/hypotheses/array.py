@@ -196,7 +196,7 @@ def _has_full_controllers(table: PlaceTable, row: FactRow) -> bool:
 
 def _is_busy_anyway(table: PlaceTable, row: FactRow, fact: str) -> bool:
     """Whether processors or media of the array are as busy with fewer I/Os, so that these do not fill them."""
-    return as_busy_with_fewer(table.facts, table.load, table.same_io, str(row["entity"]), fact) is not None
+    return as_busy_with_fewer(table.facts, table.load, table.same_io, str(row["entity"]), fact)
 
 
 def _parts(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:

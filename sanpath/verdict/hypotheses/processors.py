@@ -16,7 +16,7 @@ from sanpath.verdict.evidence.variation import slowdown_weight
 from sanpath.verdict.hypotheses.claim import SELDOM, Claim, Evidence, Growth, conclusion_of, of_the_load, weighed
 from sanpath.verdict.places.processors import (
     CLEARLY_LESS_BUSY,
-    as_busy_with_fewer,
+    busy_anyway,
     follows_load,
     less_busy_with_fewer,
     quota_used,
@@ -427,9 +427,10 @@ def _without_interrupts(row: FactRow) -> list[Evidence]:
 def _busy_anyway(table: PlaceTable, row: FactRow, fact: str, weight: float) -> list[Evidence]:
     """Evidence that I/Os do not fill a processor. It outweighs how busy it is, whose log-likelihood ratio is
     `weight`. `row`: of the host in this step."""
-    machine = str(row["entity"])
-    words = as_busy_with_fewer(table.facts, table.load, table.same_io, machine, fact) if weight > 0 else None
-    return [Evidence(words, _BUSY_ANYWAY - weight)] if words is not None else []
+    if weight <= 0:
+        return []
+    share, words = busy_anyway(table.facts, table.load, table.same_io, str(row["entity"]), fact)
+    return [Evidence(words, share * (_BUSY_ANYWAY - weight))] if words else []
 
 
 def _unused_slots(table: PlaceTable) -> list[Evidence]:

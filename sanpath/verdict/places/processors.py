@@ -87,26 +87,42 @@ def quota_used(facts: Facts, load: LoadFacts) -> tuple[float, str]:
     return quota_used_ratio(row), words
 
 
-def as_busy_with_fewer(
+def busy_anyway(
     facts: Facts, load: LoadFacts, same_io: Sequence[LoadFacts], machine: str, fact: str
-) -> str | None:
-    """In words, that processors are as busy with clearly fewer of the same I/Os as with more: they poll, or do other
-    work, and I/Os do not fill them. None: they are not. The arguments are those of `follows_load`.
+) -> tuple[float, str]:
+    """How far processors are busy whatever the load does, 0 to 1, and a sentence about it. (0, ""): they are not.
+
+    1: they are as busy with clearly fewer of the same I/Os as with more. They poll, or do other work, and I/Os do not
+    fill them. 0: with more I/Os they are busier, by at least half as much as processors that work for these alone.
+    The arguments are those of `follows_load`.
 
     Other hosts may keep an array busy whatever the test does, so it must also do clearly less in total, in I/Os and
     in bytes.
     """
+    found = (1.0, "it is as busy without the load") if _busy_without(facts, load, machine, fact) else (0.0, "")
     for less, more, in_less, in_more in _at_other_loads(facts, load, same_io, machine):
-        test_does_less = less.ops_per_second <= _CLEARLY_LESS * more.ops_per_second
+        ratio = less.ops_per_second / more.ops_per_second
         machine_does_less = all(
             _in_total(in_less, rate) <= _CLEARLY_LESS * _in_total(in_more, rate)
             for rate in ("ops_per_second", "bytes_per_second")
         )
         has_fewer = less.in_flight_measured < more.in_flight_measured
-        is_as_busy = _busy(in_less, fact) >= min(_FULL, _busy(in_more, fact) - _SAME_BUSY_RATIO) > 0
-        if test_does_less and machine_does_less and has_fewer and is_as_busy:
-            return f"it is as busy at {iops(less.ops_per_second)} as at {iops(more.ops_per_second)}"
-    return "it is as busy without the load" if _busy_without(facts, load, machine, fact) else None
+        at_less, at_more = _busy(in_less, fact), _busy(in_more, fact)
+        if ratio > _CLEARLY_LESS or not machine_does_less or not has_fewer or not at_less:
+            continue
+        if at_less >= min(_FULL, at_more - _SAME_BUSY_RATIO):
+            return 1.0, f"it is as busy at {iops(less.ops_per_second)} as at {iops(more.ops_per_second)}"
+        of_these_alone = min(1.0, _IN_PROPORTION * ratio)
+        independent = (at_less / at_more - of_these_alone) / (1 - of_these_alone)
+        words = f"it is {percent(at_less)} busy at {iops(less.ops_per_second)}, and {percent(at_more)} at "
+        words += iops(more.ops_per_second)
+        found = max(found, (max(0.0, 2 * independent - 1), words))
+    return found if found[0] > 0 else (0.0, "")
+
+
+def as_busy_with_fewer(facts: Facts, load: LoadFacts, same_io: Sequence[LoadFacts], machine: str, fact: str) -> bool:
+    """Whether I/Os do not fill processors at all; see `busy_anyway`."""
+    return busy_anyway(facts, load, same_io, machine, fact)[0] == 1
 
 
 def _busy_without(facts: Facts, load: LoadFacts, machine: str, fact: str) -> bool:

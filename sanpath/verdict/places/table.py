@@ -458,7 +458,7 @@ def _processor_wait_seconds(
         row
         for row in rows
         if (not arrays or row["entity"] in arrays)
-        and as_busy_with_fewer(facts, load, same, str(row["entity"]), fact) is None
+        and not as_busy_with_fewer(facts, load, same, str(row["entity"]), fact)
     ]
     busy = min(max([processors_used, *(number(row, fact) for row in filled)]), _ALL_BUSY)
     return busy / (1 - busy) / facts.ops_per_second_in(load.step)
