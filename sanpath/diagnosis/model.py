@@ -109,7 +109,8 @@ class Bottleneck:
 
     `wait_at`: the entity in which the delayed I/Os wait. `culprit` and `victims`: on lossless fabrics the cause may
     lie off the loaded path. `explains`: share of the latency that would go with it. `overturn_if`: observations that
-    would refute it. `time_ratio`: share of the time of the step in which it limits; None: all of it.
+    would refute it. `time_ratio`: share of the time of the step in which it limits; None: all of it. `by_exclusion`:
+    nothing read at it shows that it is full, and nothing else that was read accounts for the wait.
     """
 
     entity: str
@@ -128,6 +129,7 @@ class Bottleneck:
     because: Sequence[str] = ()
     overturn_if: Sequence[str] = ()
     time_ratio: float | None = None
+    by_exclusion: bool = False
 
     @property
     def elements(self) -> tuple[str, ...]:
@@ -352,7 +354,7 @@ class Verdict:
     experiments: Sequence[Experiment] = ()
 
 
-Method = Literal["measured", "difference"]
+Method = Literal["measured", "difference", "estimate"]
 
 
 LIMIT_WAIT = "waits for the configured limit"
@@ -360,7 +362,8 @@ LIMIT_WAIT = "waits for the configured limit"
 
 @dataclass(frozen=True, slots=True)
 class BudgetPart:
-    """A part of the latency. `how`: measured by a clock of its own, or the difference between two clocks."""
+    """A part of the latency. `how`: measured by a clock of its own, the difference between two clocks, or estimated
+    by the verdict where no clock separates it."""
 
     plane: str
     layer: str

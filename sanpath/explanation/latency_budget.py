@@ -1,8 +1,8 @@
 """The latency budget: the load's latency split over the observed planes, with an explicit remainder.
 
-A part is measured by a clock of its own, or is the difference of two adjacent planes of the same I/O path. A time
-between two planes that no source observes is the unexplained remainder, unless a saturated link lies there. Transfer
-time that an array reports as SAN time belongs to the fabric.
+A part is measured by a clock of its own, or is the difference of two adjacent planes of the same I/O path. Of a time
+between two planes that no source observes, the wait at what limits is as the verdict estimates it; the rest is the
+unexplained remainder. Transfer time that an array reports as SAN time belongs to the fabric.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from sanpath.units import counted
 from sanpath.verdict.model import Judgement
 from sanpath.verdict.places.host_queues import HostQueue, below_queues, host_queues
 
+_ESTIMATED_WAIT = "waits there, as the verdict estimates"
+"""What a part is that no clock separates from the time around it."""
 _ABOVE_A_DEVICE = ("cgroup", "vdisk")
 """Kinds of limits that are enforced above a block device."""
 
@@ -42,6 +44,13 @@ def latency_budget(facts: Facts, load: LoadFacts, judged: Judgement | None) -> L
         *_fabric_parts(facts, load, array, below_seconds - _sum(inside_parts), limiter, is_stalled),
         *inside_parts,
     ]
+    if judged is not None and limiter is not None and layer is not None:
+        booked = _sum([part for part in parts[len(queues) :] if part.limited_by == limiter])
+        waits = min((judged.wait_seconds or 0.0) - booked, load.latency_seconds - _sum(parts))
+        if waits > 0:
+            at = "fabric" if limiter.startswith("link:") else layer
+            plane = {"fabric": "wire"}.get(at, at.partition("_")[0])
+            parts.append(_part(plane, at, limiter, waits, limiter, _ESTIMATED_WAIT, "estimate"))
     # The remainder may be negative where planes overlap or clocks differ. It is shown, not cut off.
     remainder = load.latency_seconds - _sum(parts)
     lun = queues[0].entity if queues else str(array["entity"]) if array is not None else load.entity

@@ -154,7 +154,7 @@ def _bottleneck(diagnosis: Diagnosis, topology: Topology, first: Bottleneck, ste
         case "drive":
             return f"Drive {with_owner(first.entity)} is saturated ({first.direction})"
         case _:
-            return _array(diagnosis, topology, first, step)
+            return _array(topology, first, step)
 
 
 def _device(topology: Topology, first: Bottleneck) -> str:
@@ -178,7 +178,7 @@ def _fullness(first: Bottleneck, step: StepResult) -> tuple[str, str]:
     return "full", f" ({counted(slots if used >= _FULL_QUEUE * slots else used, 'slot')})"
 
 
-def _array(diagnosis: Diagnosis, topology: Topology, first: Bottleneck, step: StepResult) -> str:
+def _array(topology: Topology, first: Bottleneck, step: StepResult) -> str:
     name, result = described(topology, first.entity), step.directions.get(first.direction)
     if result is not None and first.slows_below(result.ops_per_second):
         return _sentence(f"{name} slows down under sustained load", first)
@@ -187,7 +187,7 @@ def _array(diagnosis: Diagnosis, topology: Topology, first: Bottleneck, step: St
     # An array that no source reads is named by the first of its ports.
     if first.entity.startswith("array_port:"):
         name = f"array behind port {readable(first.entity)}"
-    if not _is_timed(diagnosis, first):
+    if first.by_exclusion:
         return _sentence(f"{name} limits{reached}, by exclusion", first)
     if not first.entity.startswith("array_port:"):
         name = {"array_front": "front end of ", "array_back": "back end of "}.get(first.layer, "") + name
@@ -197,13 +197,6 @@ def _array(diagnosis: Diagnosis, topology: Topology, first: Bottleneck, step: St
 def _sentence(text: str, first: Bottleneck) -> str:
     """A sentence with a capital letter in front, unless it begins with the element's own name, as array1 does."""
     return text if text.startswith(readable(first.entity)) else f"{text[:1].upper()}{text[1:]}"
-
-
-def _is_timed(diagnosis: Diagnosis, first: Bottleneck) -> bool:
-    """Whether a clock or a busy part of the array itself shows that it is saturated, and not only what remains."""
-    step = diagnosis.verdict.from_step
-    budgets = [budget for budget in diagnosis.latency_budget if budget.step == step]
-    return first.utilisation is not None or any(part.plane == "array" for budget in budgets for part in budget.parts)
 
 
 def _unproven(diagnosis: Diagnosis, topology: Topology) -> str:

@@ -24,7 +24,8 @@ class Judgement:
 
     `following`: what would limit next, None: unknown. `experiments`: measurements that would separate the suspects,
     the best first. `windows`: whole windows of the slowest source. `probability` and `suspects`: as of a verdict.
-    `part`: the hosts or jobs whose I/Os it was judged by, in words, "": all.
+    `part`: the hosts or jobs whose I/Os it was judged by, in words, "": all. `wait_seconds`: how long an I/O waits at
+    what limits, None: the verdict names nothing, or not where.
     """
 
     load: LoadFacts
@@ -38,6 +39,7 @@ class Judgement:
     probability: float = 0.0
     suspects: tuple[Suspect, ...] = ()
     part: str = ""
+    wait_seconds: float | None = None
 
     @property
     def experiment(self) -> Experiment | None:

@@ -70,6 +70,33 @@ def test_two_steps_that_fill_the_same_queue_leave_the_wait_below_it_as_it_is(tmp
     assert {suspect.kind for suspect in verdict.suspects} == {"link"}
 
 
+@pytest.mark.parametrize("below", [None, 32], ids=["no queue above", "32 slots above"])
+def test_the_wait_for_a_full_link_is_booked_to_it_with_and_without_the_array_s_clock(
+    tmp_path: Path, below: int | None
+) -> None:
+    """16 and 64 I/Os outstanding at a full link. Where the array is not read, no clock separates the wait from its
+    0.35 ms."""
+
+    def waited(has_clock: bool) -> float:
+        san = San(tmp_path / f"clock-{has_clock}")
+        for n in (16, 64):
+            inside = min(n, below or n)
+            san.step(
+                f"t{n}",
+                n,
+                read=Flow(X, n / X),
+                ports={port.name: (COUNTED, NOTHING) for port in (HOST_PORT, ARRAY_PORT)},
+                disk={"read": Flow(X, inside / X)} if below else {},
+                array={"read": AtArray(0.00035, san=inside / X - 0.00035)} if has_clock else {},
+            )
+        found = judged(san.write())
+        assert found.verdict.bottlenecks[0].entity == HOST_LINK
+        budget = next(each for each in found.latency_budget if each.step == "t64")
+        return sum(sum(p.seconds) / 2 for p in budget.parts if p.layer == "fabric" and p.limited_by == HOST_LINK)
+
+    assert waited(has_clock=False) == pytest.approx(waited(has_clock=True), rel=0.25)
+
+
 def test_its_headline_says_speed_direction_law_and_what_is_cleared(test_of_2012: Diagnosis, direction: str) -> None:
     reported = test_of_2012.verdict.headline
     assert (
@@ -236,8 +263,12 @@ def test_without_the_array_the_link_is_still_found_and_the_array_neither_blamed_
     assert "the array" in {u.what for u in found.unobserved}
     assert any(ARRAY_PORT.wwpn in u.what and "no source reports" in u.why for u in found.unobserved)
     budget = found.latency_budget[-1]
-    # 128 ms, of which 122.88 above the guest's disk: the 5.12 ms below it are nobody's.
-    assert budget.unexplained_seconds[0] == pytest.approx(0.00512, rel=1e-3)
+    # 128 ms, of which 122.88 above the guest's disk. Of the 5.12 ms below it, most is the wait for the link; the rest
+    # is nobody's.
+    waits, rest = budget.parts[-1], budget.unexplained_seconds[0]
+    assert (waits.entity, waits.limited_by, waits.how) == (HOST_LINK, HOST_LINK, "estimate")
+    assert waits.seconds[0] + rest == pytest.approx(0.00512, rel=1e-3)
+    assert 0.00035 < rest < waits.seconds[0]
 
 
 def test_a_step_that_is_too_short_is_graded_down_and_says_so() -> None:

@@ -82,7 +82,7 @@ def test_how_far_processors_work_for_others_grows_with_how_busy_they_are_beside_
     def anyway(at_less: float) -> float:
         busy = zip(LOADS, (at_less, 0.99), strict=True)
         rows = [{"step": load.step, "direction": "read", "busy": use} for load, use in busy]
-        return asked(busy_anyway, "host", rows, "host:h1")[0]
+        return float(asked(busy_anyway, "host", rows, "host:h1")[0])
 
     shares = [anyway(percent / 100) for percent in range(20, 100, 2)]
     assert shares == sorted(shares)

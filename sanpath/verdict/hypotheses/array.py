@@ -24,6 +24,7 @@ from sanpath.verdict.hypotheses.claim import (
     Claim,
     Conclusion,
     Evidence,
+    StatedFields,
     conclusion_of,
     share_gone,
     taken_from_others,
@@ -109,10 +110,11 @@ def _claim_of_unread(table: PlaceTable) -> Iterator[Claim]:
     for entity in table.arrays or [path.array_port for path in table.paths][:1] or sorted(table.targets)[:1]:
         rows = table.rows("array", direction=table.load.direction, entity=entity)
         row: FactRow = next(iter(rows), table.array or {})
-        is_shared, is_front = row.get("array_seconds") is not None, _has_full_controllers(table, row)
+        late, is_shared = _read_late(table), row.get("array_seconds") is not None
+        is_front = bool(late) or _has_full_controllers(table, row)
         time_words = "is a mean over other hosts' I/Os as well" if is_shared else "was not read"
         words = Evidence(f"the array's own time {time_words}", 0.0)
-        evidence, explains = (words, *_read_late(table), *_parts(table, row)), table.gaps - table.in_tcp
+        evidence, explains = (words, *late, *_parts(table, row)), table.gaps - table.in_tcp
         conclude = partial(_by_exclusion, table, row, "array_front" if is_front else "array_back")
         yield Claim("array", entity, explains, evidence, conclude, UNREAD, others_share=table.others_share)
 
@@ -290,8 +292,9 @@ def _by_exclusion(table: PlaceTable, row: FactRow, layer: Layer, claims: Sequenc
         *(full or ["nothing that was read accounts for it"]),
         time_words,
     )
-    used = max((number(row, fact) for fact in _UTILISATION_NAMES), default=0.0) if full else None
-    return conclusion_of(table, layer, because, _OVERTURN, utilisation=used)(claims)
+    used = max((number(row, fact) for fact in _UTILISATION_NAMES if row.get(fact) is not None), default=None)
+    stated = StatedFields(utilisation=used if full else None, by_exclusion=not full)
+    return conclusion_of(table, layer, because, _OVERTURN, **stated)(claims)
 
 
 def _layer(table: PlaceTable, array: FactRow) -> Layer:

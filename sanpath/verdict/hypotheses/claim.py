@@ -119,6 +119,7 @@ class StatedFields(TypedDict, total=False):
     culprit: str | None
     victims: Sequence[str]
     explains: float | None
+    by_exclusion: bool
 
 
 def conclusion_of(
