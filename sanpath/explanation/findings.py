@@ -222,8 +222,8 @@ class NamedEntities:
             return bool(cause_of) or self._policy
         if each in _OF_THE_LOAD and cause_of:
             return True
-        # The path policy of a LUN is not the depth of its queue.
-        if self._policy and each != "multipath" and finding.entity.startswith("lun:"):
+        # The paths of a LUN are not the depth of its queue, nor what it passes above its device.
+        if finding.entity.startswith("lun:") and (each == "multipath") != self._policy:
             return False
         if each == "array_front":
             # Target ports that are all full are the array's front end.

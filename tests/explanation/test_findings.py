@@ -21,6 +21,12 @@ CONNECTION = "tcp_connection:192.0.2.5--192.0.2.9:4420"
         ("lun-queue-limits", LUN, "lun", LUN, True),
         ("unread-queue-limits", LUN, "lun", LUN, True),
         ("scheduler-on-flash", LUN, "lun", LUN, False),
+        ("lun-queue-limits", LUN, "path_policy", LUN, False),
+        ("policy-uses-one-path", LUN, "path_policy", LUN, True),
+        ("policy-uses-one-path", LUN, "lun", LUN, False),
+        ("single-path", LUN, "lun", LUN, False),
+        ("single-path", LUN, "io_stack", LUN, False),
+        ("one-initiator-port", LUN, "path_policy", LUN, False),
         ("tcp-segments-lost", CONNECTION, "retries", "link:esx7/vmhba2--sw1/fc1/7", True),
         ("tcp-segments-lost", CONNECTION, "link", "link:esx7/vmhba2--sw1/fc1/7", False),
         ("tcp-distance", CONNECTION, "retries", "link:esx7/vmhba2--sw1/fc1/7", False),
@@ -29,7 +35,8 @@ CONNECTION = "tcp_connection:192.0.2.5--192.0.2.9:4420"
 def test_a_finding_is_about_what_limits_only_if_it_explains_that_kind_of_limit(
     rule: str, entity: str, bottleneck: str, about: str, limits: bool
 ) -> None:
-    """A full queue is not the work of the scheduler of the same device, and lost segments make no link full."""
+    """A full queue is not the work of the scheduler of the same device, nor of its only path; and lost segments make no
+    link full."""
     found = diagnosed("published")
     (first,) = found.verdict.bottlenecks
     verdict = replace(found.verdict, bottlenecks=(replace(first, kind=bottleneck, entity=about),))
