@@ -35,7 +35,7 @@ CONNECTION = "tcp_connection:192.0.2.5--192.0.2.9:4420"
 def test_a_finding_is_about_what_limits_only_if_it_explains_that_kind_of_limit(
     rule: str, entity: str, bottleneck: str, about: str, limits: bool
 ) -> None:
-    """A full queue is not the work of the scheduler of the same device, nor of its only path; and lost segments make no
+    """A full queue is not the work of the scheduler of the same device, nor of its only path. Lost segments make no
     link full."""
     found = diagnosed("published")
     (first,) = found.verdict.bottlenecks

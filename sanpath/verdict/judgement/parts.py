@@ -22,8 +22,7 @@ _COUNTS = 0.1
 _MOST, _ALL = 0.6, 0.99
 """Shares of the I/Os in flight from which a part is most of the load, clearly more than half of it, and all of it."""
 _LEAST_SHARE: dict[Grade, float] = {"A": 0.9, "B": _MOST}
-"""The share of the I/Os in flight that the limited parts need, of theirs and of those that nothing limits, for a
-grade; less is C. sanpath's own choice."""
+"""The share of the I/Os in flight that parts need for a grade of what they show; less is C. sanpath's own choice."""
 _POSSIBLE = 0.05
 """Probability from which I/Os may wait for a suspect."""
 _NOTHING_LIMITS = ("healthy", "demand_limited", "concurrency_limited")
@@ -71,7 +70,8 @@ def _of_all(facts: Facts, together: Judgement, parts: Sequence[Judgement], *, se
         return _of_limited(facts, together, limited, acquitted, undecided)
     if _in_flight(acquitted) >= _in_flight(undecided):
         found = _of_acquitted(facts, together, acquitted)
-        return _with_words(facts, replace(found, grade="C") if limited else found, limited)
+        grade = "C" if limited else max(found.grade, _grade_of_share(acquitted, undecided))
+        return _with_words(facts, replace(found, grade=grade), limited)
     largest = _AS_MANY * max(part.load.in_flight_measured for part in undecided)
     if any(name_the_same(together, part) and part.load.in_flight_measured >= largest for part in limited):
         return replace(together, grade="C")  # What is open of the other parts does not contradict it.
@@ -107,8 +107,7 @@ def _of_limited(
     # What one part alone names, such as its queue, is judged by its own I/Os.
     stands = not is_most and sum(name_the_same(together, part) for part in first) > 1
     found = together if stands else _of_part(facts, together, deciding)
-    share = _in_flight(limited) / _in_flight([*limited, *acquitted, *(() if stands else undecided)])
-    reached = [grade for grade, least in _LEAST_SHARE.items() if share >= least]
+    grade = max(found.grade, _grade_of_share(limited, [*acquitted, *(() if stands else undecided)]))
     named = {element for bottleneck in found.bottlenecks for element in bottleneck.elements}
     others = [
         _in_all(bottleneck, part.load, together.load)
@@ -116,8 +115,16 @@ def _of_limited(
         for bottleneck in part.bottlenecks
         if named.isdisjoint(bottleneck.elements)
     ]
-    grade = max(found.grade, reached[0] if reached else "C")
-    return replace(found, grade=grade, bottlenecks=(*found.bottlenecks, *(others if named else ())))
+    found = replace(found, grade=grade, bottlenecks=(*found.bottlenecks, *(others if named else ())))
+    # The load's own side is no element that the verdict could list.
+    return _with_words(facts, found, [part for part in limited if not part.bottlenecks and part.kind != found.kind])
+
+
+def _grade_of_share(decided: Sequence[Judgement], others: Sequence[Judgement]) -> Grade:
+    """The best grade of what some parts show, by their share of the I/Os in flight. `others`: those that do not show
+    it: what is open of a part may be what limits all."""
+    share = _in_flight(decided) / _in_flight([*decided, *others])
+    return next((grade for grade, least in _LEAST_SHARE.items() if share >= least), "C")
 
 
 def is_limited(judged: Judgement) -> bool:
