@@ -48,6 +48,6 @@ def _cut(name: str) -> str:
 def with_others(name: str, bottlenecks: Sequence[Bottleneck]) -> str:
     """The name of the first bottleneck, with the others of its kind: device db0 sda and 39 others."""
     first = bottlenecks[0]
-    alike = dict.fromkeys(other.entity for other in bottlenecks[1:] if other.kind == first.kind)
+    alike = dict.fromkeys(entity for each in bottlenecks if each.kind == first.kind for entity in each.elements)
     others = [readable(entity) for entity in alike if entity != first.entity]
     return f"{name} and {others[0] if len(others) == 1 else counted(len(others), 'other')}" if others else name

@@ -28,10 +28,11 @@ class Disk:
 @dataclass(slots=True)
 class OnDisks(San):
     """fio on the host db7 reads from several disks, which it names. `later`: the disks from the second step on, where
-    they differ."""
+    they differ. `volume`: the logical volume that they make up, which it names instead; "": none."""
 
     disks: Mapping[str, Disk] = field(default_factory=dict)
     later: Mapping[str, Disk] = field(default_factory=dict)
+    volume: str = ""
 
     def _configuration(self, out: RecordingBuilder) -> None:
         out.say("load:fio runs_on host:db7")
@@ -41,10 +42,22 @@ class OnDisks(San):
             about = {"kind": "disk", "queue_depth": disk.depth}
             out.entity("db7", "lun", name, f"db7/{name}", {"device": (name,)}, about)
             out.link("db7", "attached_to", (("lun", name), ("host", "db7")))
-            out.say(f"load:fio targets lun:db7/{name}")
+            if not self.volume:
+                out.say(f"load:fio targets lun:db7/{name}")
+        if self.volume:
+            out.entity(
+                "db7", "lun", self.volume, f"db7/{self.volume}", {"device": (self.volume,)}, {"kind": "other dm"}
+            )
+            out.link("db7", "attached_to", (("lun", self.volume), ("host", "db7")))
+            out.say(f"load:fio targets lun:db7/{self.volume}")
+            for name in self.disks:
+                out.link("db7", "member_of", (("lun", name), ("lun", self.volume)), "slaves")
         for at in range(int(self.steps[-1].end) + 2):
             out.poll("db7", at)
-            out.samples("db7", LUN, at, {name: self._counters(name, at) for name in self.disks})
+            counters = {name: self._counters(name, at) for name in self.disks}
+            metrics = next(iter(counters.values()))
+            whole = {metric: sum(each[metric] for each in counters.values()) for metric in metrics}
+            out.samples("db7", LUN, at, {**counters, **({self.volume: whole} if self.volume else {})})
 
     def _counters(self, name: str, at: float) -> dict[str, int | float]:
         """The counters of a disk: sectors of 512 bytes, and milliseconds."""
@@ -58,9 +71,10 @@ class OnDisks(San):
         return {metric: round(value) for metric, value in counters.items()} | {"in_flight": round(in_flight)}
 
 
-def reads(folder: Path, in_flight: int, **disks: Disk) -> Diagnosis:
+def reads(folder: Path, in_flight: int, *, volume: str = "", **disks: Disk) -> Diagnosis:
     """Reads of 4 KiB, `in_flight` of them outstanding."""
-    san = OnDisks(folder / "r.sanpath", ports=[], leave_out={"switch", "array", "disk"}, disks=disks)
+    unread = {"switch", "array", "disk"}
+    san = OnDisks(folder / "r.sanpath", ports=[], leave_out=unread, disks=disks, volume=volume)
     ops = sum(disk.ops for disk in disks.values())
     san.step("s", in_flight, block=4 * KIB, read=Flow(ops, in_flight / ops))
     return judged(san.write())
@@ -111,6 +125,23 @@ def test_of_equal_devices_none_is_singled_out(tmp_path: Path) -> None:
     found = reads(tmp_path, 32, sda=Disk(13_000, 6e-4, 8), sdb=Disk(13_300, 6.1e-4, 8))
     (queue,) = [s for s in found.verdict.suspects if s.kind == "lun" and s.probability > 0.5]
     assert " of 16 slots are in use" in queue.because[0]
+
+
+@pytest.mark.parametrize("sdb", [Disk(8 / 6e-4, 16 / 8 * 6e-4, 8), Disk(8 / 6e-4, 6e-4, 254)], ids=["both", "one"])
+def test_the_disks_of_a_volume_have_their_slots(tmp_path: Path, sdb: Disk) -> None:
+    """The clock of a disk runs while I/Os wait for its slots: 16 are at sda, which takes 8 at a time."""
+    sda = Disk(8 / 6e-4, 16 / 8 * 6e-4, 8)
+    outstanding = round(sum(disk.ops * disk.latency for disk in (sda, sdb)))
+
+    def queues(volume: str) -> set[str]:
+        found = reads(tmp_path / volume, outstanding, volume=volume, sda=sda, sdb=sdb)
+        full = next(suspect for suspect in found.verdict.suspects if suspect.kind == "lun")
+        assert full.probability > 0.5
+        return {entity for bottleneck in found.verdict.bottlenecks for entity in bottleneck.elements}
+
+    full = {"lun:db7/sda"} | ({"lun:db7/sdb"} if sdb.depth == 8 else set())
+    assert queues(volume="dm-3") == full
+    assert queues(volume="") == full
 
 
 def test_a_slow_device_of_several_does_not_contradict_the_clock_of_all(tmp_path: Path) -> None:

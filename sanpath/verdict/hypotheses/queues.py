@@ -28,11 +28,12 @@ from sanpath.verdict.hypotheses.claim import (
     Claim,
     Conclusion,
     Evidence,
+    StatedFields,
     conclusion_of,
     share_gone,
     taken_from_others,
 )
-from sanpath.verdict.places.host_queues import DEPTH_ERROR, HostQueue, host_queues, in_slots_of
+from sanpath.verdict.places.host_queues import DEPTH_ERROR, WITHOUT_QUEUE, HostQueue, host_queues, in_slots_of
 from sanpath.verdict.places.latency_segment import LatencySegment
 from sanpath.verdict.places.segments import segments
 from sanpath.verdict.places.submission import sleeps_to_submit, threads_of
@@ -61,8 +62,6 @@ _SOFTWARE = 0.25
 _DEPTH_UNKNOWN = -0.3
 """Log-odds of a queue whose depth was not read, against one whose slots were counted: sanpath's own choice, 0.74 to
 1."""
-WITHOUT_QUEUE = ("md", "other dm")
-"""Kinds of Linux devices that pass each I/O on to the devices below them. A multipath map holds requests."""
 _ABOVE_ALL_QUEUES = "windows_disk"
 """The plane of PerfMon's PhysicalDisk and LogicalDisk: the partition manager, above MPIO and StorPort."""
 _OVERTURN = ("a deeper queue that does not raise throughput",)
@@ -254,9 +253,8 @@ def _conclude(table: PlaceTable, queue: HostQueue, claims: Sequence[Claim]) -> C
         f"below it an I/O takes {duration(queue.below.seconds)}, and nothing {seen}",
     )
     gone = share_gone(queue.below.seconds, load.latency_seconds)
-    conclude = conclusion_of(
-        table, queue.layer, because, _OVERTURN, waits_inside=True, ceiling_ratio=ratio, explains=gone
-    )
+    stated = StatedFields(explains=gone, coincident=queue.as_full)
+    conclude = conclusion_of(table, queue.layer, because, _OVERTURN, waits_inside=True, ceiling_ratio=ratio, **stated)
     return conclude(claims)
 
 

@@ -12,10 +12,10 @@ from sanpath.units import counted, duration
 from sanpath.verdict.evidence.tail import tail_weight
 from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Evidence, conclusion_of
 from sanpath.verdict.hypotheses.drives import SLOW, drives_of_load, times_of_peers
-from sanpath.verdict.hypotheses.queues import WITHOUT_QUEUE, host_is_unread, waits_with_free_slots
+from sanpath.verdict.hypotheses.queues import host_is_unread, waits_with_free_slots
 from sanpath.verdict.hypotheses.tcp_windows import reports_windows
 from sanpath.verdict.places.device_rates import share_a_limit
-from sanpath.verdict.places.host_queues import HostQueue
+from sanpath.verdict.places.host_queues import WITHOUT_QUEUE, HostQueue
 from sanpath.verdict.places.scaling import fewest_bytes_of_same_ops
 from sanpath.verdict.places.table import PlaceTable
 

@@ -27,6 +27,8 @@ _ONE_WAITS = 0.5
 """Mean number of I/Os from which some wait: fewer may be the rounding of a clock."""
 _LEAST_ADMITTED = 0.01
 """Least share of a direction's I/Os that are below the queue: they do take some time there."""
+WITHOUT_QUEUE = ("md", "other dm")
+"""Kinds of Linux devices that pass each I/O on to the devices below them. A multipath map holds requests."""
 _HYPERVISOR_PLANES = ("host_block", "kernel", "device")
 """Planes of the hypervisor; I/Os that wait above them wait in its kernel."""
 
@@ -55,10 +57,11 @@ class HostQueue:
     """The queue between the clocks of two planes.
 
     `entity`: the block device or virtual disk at the lower plane, `devices`: how many carry the load together, of
-    which it is the busiest. `layer`: where I/Os wait. `depth`: None where no source reports it. `others_admitted`:
-    mean number of others' I/Os that the queue lets through. `in_slots`: mean number of I/Os in these slots, of both
-    directions, where they are those of `entity` alone; None: they are those of all devices. `above_parts`: it ends at
-    the clocks of the devices that `entity` is made of.
+    which it is the busiest; `as_full`: those of them whose slots are as full as its own. `layer`: where I/Os wait.
+    `depth`: None where no source reports it. `others_admitted`: mean number of others' I/Os that the queue lets
+    through. `in_slots`: mean number of I/Os in these slots, of both directions, where they are those of `entity`
+    alone; None: they are those of all devices. `above_parts`: it ends at the clocks of the devices that `entity` is
+    made of.
     """
 
     entity: str
@@ -70,6 +73,7 @@ class HostQueue:
     others_admitted: float = 0.0
     in_slots: float | None = None
     above_parts: bool = False
+    as_full: tuple[str, ...] = ()
 
     @property
     def wait_seconds(self) -> float:
@@ -184,15 +188,16 @@ def in_slots_of(facts: Facts, load: LoadFacts, queue: HostQueue) -> float:
 
 def _fullest(queue: HostQueue, devices: Sequence[_Slots]) -> HostQueue:
     """The queue of parallel devices as that of the fullest, where this has clearly more of its own slots in use than
-    the others together: no I/O takes the slot of another device."""
+    the others together: no I/O takes the slot of another device. Else it is that of all which are as full."""
     if not devices or not all(device.depth for device in devices):
         return queue
     fullest = max(devices, key=lambda device: device.filled_ratio)
     others = [device for device in devices if device is not fullest]
     rest = sum(device.in_use for device in others) / (sum(device.depth for device in others) or 1.0)
-    if not _UNEQUALLY_FULL * rest < fullest.filled_ratio <= 1 / _FILLED:
-        return queue
-    return replace(queue, entity=fullest.entity, depth=fullest.depth, in_slots=fullest.in_use)
+    if _UNEQUALLY_FULL * rest < fullest.filled_ratio <= 1 / _FILLED:
+        return replace(queue, entity=fullest.entity, depth=fullest.depth, in_slots=fullest.in_use)
+    as_full = [each.entity for each in devices if _UNEQUALLY_FULL * each.filled_ratio >= fullest.filled_ratio]
+    return replace(queue, as_full=tuple(name for name in as_full if name != queue.entity))
 
 
 def _slots_at_clock(facts: Facts, load: LoadFacts, plane: str) -> Iterator[_Slots]:
@@ -204,10 +209,10 @@ def _slots_at_clock(facts: Facts, load: LoadFacts, plane: str) -> Iterator[_Slot
         yield _Slots(str(row["entity"]), sum(in_use.values()), number(row, "queue_depth"))
 
 
-def _slots_inside_clock(facts: Facts, load: LoadFacts, last: HostQueue) -> Iterator[_Slots]:
-    """The slots of each device of a load that are filled while the clock of its block layer runs."""
-    for row in _devices(facts, load, last):
-        for device in facts.tables["device"].select(step=load.step, entity=row["entity"])[:1]:
+def _slots_inside_clock(facts: Facts, rows: Sequence[FactRow]) -> Iterator[_Slots]:
+    """The slots of each device of a load that are filled while the clock of its block layer runs. `rows`: of each."""
+    for row in rows:
+        for device in facts.tables["device"].select(step=row["step"], entity=row["entity"])[:1]:
             depth = number(device, "queue_depth")
             yield _Slots(str(row["entity"]), min(depth, number(device, "in_flight")), depth)
 
@@ -221,8 +226,11 @@ def _inside_clock(facts: Facts, load: LoadFacts, last: HostQueue) -> HostQueue |
     above = last.below
     if above.plane not in planes.BLOCK_LAYERS or not above.in_flight:
         return None
-    slots, by_slots = _by_slots(facts, load, last)
-    by_parts = _by_parts(facts, load, last)
+    by_parts, rows = _by_parts(facts, load, last), _devices(facts, load, last)
+    if by_parts is None:
+        rows = [part for row in rows for part in _with_slots(facts, load, row)]
+    names = [str(row["entity"]) for row in sorted(rows, key=lambda row: -number(row, "in_flight_measured"))]
+    slots, by_slots = _by_slots(facts, last, rows)
     estimates = [admitted for admitted in (by_slots, by_parts) if admitted is not None]
     if not estimates:
         return None
@@ -232,20 +240,21 @@ def _inside_clock(facts: Facts, load: LoadFacts, last: HostQueue) -> HostQueue |
     below = PlaneReading("device", seconds, error, admitted, above.mix_error_ratio)
     others_admitted = last.others_admitted * admitted / above.in_flight
     queue = HostQueue(
-        entity=last.entity,
+        entity=last.entity if last.entity in names else names[0],
         layer=last.layer,
         above=above,
         below=below,
         depth=slots,
-        devices=last.devices,
+        devices=max(last.devices, len(names)),
         others_admitted=others_admitted,
         above_parts=by_parts is not None,
     )
-    return _fullest(queue, list(_slots_inside_clock(facts, load, last))) if last.devices > 1 else queue
+    return _fullest(queue, list(_slots_inside_clock(facts, rows))) if queue.devices > 1 else queue
 
 
-def _by_slots(facts: Facts, load: LoadFacts, last: HostQueue) -> tuple[float | None, float | None]:
-    """The slots of the device, or of parallel devices, and how many I/Os of this direction they admit.
+def _by_slots(facts: Facts, last: HostQueue, rows: Sequence[FactRow]) -> tuple[float | None, float | None]:
+    """The slots of the device, or of parallel devices, and how many I/Os of this direction they admit. `rows`: of
+    each device.
 
     I/Os in flight beyond the slots wait. Reads and writes stand in one queue and wait equally long, by Little's law
     for both together; a slot is taken for the time below the queue, so the slower direction has more of them. None:
@@ -253,11 +262,11 @@ def _by_slots(facts: Facts, load: LoadFacts, last: HostQueue) -> tuple[float | N
     """
     tables = facts.tables
     offered = admitted = slots = 0.0
-    for row in _devices(facts, load, last):
-        device = next(iter(tables["device"].select(step=load.step, entity=row["entity"])), None)
+    for row in rows:
+        device = next(iter(tables["device"].select(step=row["step"], entity=row["entity"])), None)
         if device is None or not device["queue_depth"] or not device["in_flight"]:
             return None, None
-        both = tables["plane"].select(step=load.step, plane=last.below.plane, entity=row["entity"])
+        both = tables["plane"].select(step=row["step"], plane=last.below.plane, entity=row["entity"])
         operations = sum({str(each["direction"]): number(each, "ops_per_second") for each in both}.values())
         waiting = max(0.0, number(device, "in_flight") - number(device, "queue_depth"))
         # A coarse clock may show no time for short I/Os.
@@ -291,6 +300,19 @@ def _devices(facts: Facts, load: LoadFacts, last: HostQueue) -> list[FactRow]:
     plane, rows = last.below.plane, facts.tables["plane"]
     alone = rows.select(step=load.step, direction=load.direction, plane=plane, entity=last.entity)
     return planes.parallel_devices(facts.topology, load, rows, plane) or alone[:1]
+
+
+def _with_slots(facts: Facts, load: LoadFacts, row: FactRow) -> list[FactRow]:
+    """The device of a row, or the devices that it is made of, where it holds none of its I/Os and these have them
+    all."""
+    topology, entity = facts.topology, str(row["entity"])
+    if topology.entities[entity].attributes.get("kind") not in WITHOUT_QUEUE:
+        return [row]
+    parts = set(topology.members(entity, "lun"))
+    rows = facts.tables["plane"].select(step=load.step, direction=load.direction, plane=row["plane"])
+    own = [part for part in rows if part["entity"] in parts]
+    operations = sum(number(part, "ops_per_second") for part in own)
+    return own if operations >= _WHOLE_PLANE * number(row, "ops_per_second") > 0 else [row]
 
 
 def below_queues(facts: Facts, load: LoadFacts) -> float:
