@@ -178,7 +178,9 @@ def _meaningful_loads(facts: Facts) -> list[LoadFacts]:
     total: defaultdict[str, float] = defaultdict(float)
     for load in facts.loads:
         total[load.step] += load.ops_per_second
-    return [load for load in facts.loads if load.ops_per_second >= _MEANINGFUL * total[load.step]]
+    impossible = {load.step for load in facts.loads if load.is_impossible}
+    meaningful = (load for load in facts.loads if load.step not in impossible)
+    return [load for load in meaningful if load.ops_per_second >= _MEANINGFUL * total[load.step]]
 
 
 def _failed_load(recording: Recording) -> str | None:
@@ -234,7 +236,7 @@ def _step(facts: Facts, step: Step, judgements: Sequence[Judgement], notes: Sequ
         in_flight=in_flight(facts.in_step(step.name), step, loads),
         windows_used=windows,
         valid=(*_validity_notes(facts, step, windows, loads, others), *_moved(facts, step), *notes),
-        verdict=_step_verdict(judgements),
+        verdict=_step_verdict(judgements, loads),
         seen_at_array=any(load.seen_at_array for load in loads),
     )
 
@@ -315,10 +317,12 @@ def _direction(load: LoadFacts, facts: Facts) -> DirectionResult:
     return DirectionResult(load.ops_per_second, load.bytes_per_second, latency, load.throughput_spread)
 
 
-def _step_verdict(judgements: Sequence[Judgement]) -> StepVerdict:
+def _step_verdict(judgements: Sequence[Judgement], loads: Sequence[LoadFacts]) -> StepVerdict:
     """The step's kind is that of its busiest direction; every direction's bottlenecks are listed."""
     if not judgements:
-        return StepVerdict("cannot_tell", "C", (), ("no complete window of the load is in this step",))
+        contradicts = any(load.is_impossible for load in loads)
+        reason = "its figures contradict each other" if contradicts else "no complete window of the load is in this step"
+        return StepVerdict("cannot_tell", "C", (), (reason,))
     decided = deciding(judgements)
     ordered = [decided, *(j for j in judgements if j is not decided)]
     return StepVerdict(
@@ -356,9 +360,10 @@ def _validity_notes(
         notes.append("when the step began and ended is not known: the load gave no marks")
     measured = sum(f.in_flight_measured for f in loads)
     if step.offered and loads and measured > 1.1 * step.offered:
-        notes.append(
-            f"more outstanding I/Os ({measured:.0f}) than configured ({step.offered:.0f}): check units and joins"
-        )
+        contradiction = f"more outstanding I/Os ({measured:.0f}) than configured ({step.offered:.0f})"
+        is_judged = not any(load.is_impossible for load in loads)
+        follows = "check units and joins" if is_judged else "its figures contradict each other, and it is not judged"
+        notes.append(f"{contradiction}: {follows}")
     for load in loads:
         row = array_side(facts.topology, load, facts.tables)
         if row is not None and load.operation_bytes and not same_operations(load, row):

@@ -171,7 +171,8 @@ class StepLoad:
     `entities` are the source's own ids of these loads; empty: all of its loads. `summary_window` is the (start, end)
     of the only figure that the source reports for the step; None: it reports a series. `own_clock`: the source dates
     the edges of the step by the clock of its samples. `offered`, `block_bytes`, `rate_limited`: as of Step, of these
-    loads alone.
+    loads alone. `random_ratio`, `read_ratio`: share of their I/Os; `align_bytes`: what the addresses of these are
+    multiples of; None: the source says it of its loads, if at all.
     """
 
     source: str
@@ -181,6 +182,9 @@ class StepLoad:
     offered: float | None = None
     block_bytes: float | None = None
     rate_limited: bool = False
+    random_ratio: float | None = None
+    read_ratio: float | None = None
+    align_bytes: float | None = None
 
 
 START: Final = "start"

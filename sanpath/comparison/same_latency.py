@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import isclose
 from operator import attrgetter
+from typing import Protocol
 
 from sanpath.comparison.changes import SAME_SIZE
-from sanpath.diagnosis.model import Curve, CurvePoint, Diagnosis
+from sanpath.diagnosis.model import CurvePoint, Diagnosis
 from sanpath.units import duration
 
 
@@ -30,6 +31,7 @@ class AtLatency:
     None: the run was not tested at it, and `said` gives its range. `latency_seconds` None: no latency was tested in
     all of them. `costs`: of each run; None: it has no throughput at this latency, no price, or prices in several
     currencies. Empty: no run has one. `flushes`: whether the loads wait for flushes (fsync) as well.
+    `pattern`: as of Curve.
     """
 
     direction: str
@@ -39,6 +41,20 @@ class AtLatency:
     said: str = ""
     costs: tuple[Cost | None, ...] = ()
     flushes: bool = False
+    pattern: str = ""
+
+
+class Io(Protocol):
+    """What a curve, or a point of several, is of."""
+
+    @property
+    def direction(self) -> str: ...
+    @property
+    def operation_bytes(self) -> float | None: ...
+    @property
+    def flushes(self) -> bool: ...
+    @property
+    def pattern(self) -> str: ...
 
 
 def at_latency(runs: Sequence[Diagnosis], seconds: float | None) -> list[AtLatency]:
@@ -50,7 +66,7 @@ def at_latency(runs: Sequence[Diagnosis], seconds: float | None) -> list[AtLaten
     prices = [_prices(run) for run in runs]
     for curve in runs[0].verdict.curves:
         candidates = [
-            next((candidate for candidate in run.verdict.curves if _is_same_io(candidate, curve)), None)
+            next((candidate for candidate in run.verdict.curves if same_io(candidate, curve)), None)
             for run in runs
         ]
         peers = [curve_found for curve_found in candidates if curve_found is not None]
@@ -68,7 +84,7 @@ def at_latency(runs: Sequence[Diagnosis], seconds: float | None) -> list[AtLaten
         costs = tuple(_cost(price, value) for price, value in zip(prices, values, strict=True))
         costs = costs if any(costs) else ()
         of_all = (curve.direction, curve.operation_bytes, latency, tuple(values), words, costs)
-        result.append(AtLatency(*of_all, flushes=curve.flushes))
+        result.append(AtLatency(*of_all, flushes=curve.flushes, pattern=curve.pattern))
     return result
 
 
@@ -112,9 +128,11 @@ def _range(points: Sequence[CurvePoint]) -> tuple[float, float]:
     return min(latencies), max(latencies)
 
 
-def _is_same_io(first: Curve, second: Curve) -> bool:
+def same_io(first: Io, second: Io) -> bool:
+    """Whether two runs did the same I/O, as far as both tell: not every source knows the pattern."""
     sizes = first.operation_bytes or 0.0, second.operation_bytes or 0.0
     same_kind = (first.direction, first.flushes) == (second.direction, second.flushes)
+    same_kind &= len({first.pattern, second.pattern} - {""}) < 2
     return same_kind and isclose(*sizes, rel_tol=SAME_SIZE)
 
 

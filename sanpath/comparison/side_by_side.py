@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isclose
 
-from sanpath.comparison.changes import SAME_IN_FLIGHT, SAME_SIZE
+from sanpath.comparison.changes import SAME_IN_FLIGHT
 from sanpath.comparison.drift import Drift, drift
-from sanpath.comparison.same_latency import AtLatency, at_latency
+from sanpath.comparison.same_latency import AtLatency, at_latency, same_io
 from sanpath.diagnosis.experiment import VerdictKind
 from sanpath.diagnosis.model import Curve, CurvePoint, Diagnosis
 
@@ -16,13 +16,14 @@ from sanpath.diagnosis.model import Curve, CurvePoint, Diagnosis
 @dataclass(frozen=True, slots=True)
 class Row:
     """One direction, block size and number of I/Os in flight, with the matching step of each system; None: the system
-    has none. `flushes`: whether the load waits for flushes (fsync) as well."""
+    has none. `flushes`: whether the load waits for flushes (fsync) as well. `pattern`: as of Curve."""
 
     direction: str
     operation_bytes: float | None
     in_flight: float
     steps: tuple[CurvePoint | None, ...]
     flushes: bool = False
+    pattern: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +64,9 @@ def side_by_side(names: Sequence[str], runs: Sequence[Diagnosis], latency_second
                 if not any(_matches(row, curve, point) for row in rows):
                     steps = tuple(_peer(other_run, curve, point) for other_run in runs)
                     of_all = (curve.direction, curve.operation_bytes, point.in_flight, steps)
-                    rows.append(Row(*of_all, flushes=curve.flushes))
+                    rows.append(Row(*of_all, curve.flushes, curve.pattern))
     shared = [row for row in rows if sum(step is not None for step in row.steps) > 1]
-    shared.sort(key=lambda row: (row.direction, row.operation_bytes or 0.0, row.flushes, row.in_flight))
+    shared.sort(key=lambda row: (row.direction, row.operation_bytes or 0.0, row.flushes, row.pattern, row.in_flight))
     drifts = [drift(row.direction, row.operation_bytes, row.in_flight, runs, row.steps) for row in shared]
     latencies = tuple(at_latency(runs, latency_seconds))
     return SideBySide(tuple(systems), tuple(shared), latencies, tuple(entry for entry in drifts if entry is not None))
@@ -78,16 +79,14 @@ def _limits(run: Diagnosis) -> tuple[str, ...]:
 
 def _matches(row: Row, curve: Curve, point: CurvePoint) -> bool:
     return (
-        (row.direction, row.flushes) == (curve.direction, curve.flushes)
-        and _close(row.operation_bytes, curve.operation_bytes, SAME_SIZE)
+        same_io(row, curve)
         and _close(row.in_flight, point.in_flight, SAME_IN_FLIGHT)
     )
 
 
 def _peer(run: Diagnosis, like: Curve, point: CurvePoint) -> CurvePoint | None:
     for curve in run.verdict.curves:
-        same_kind = (curve.direction, curve.flushes) == (like.direction, like.flushes)
-        if same_kind and _close(curve.operation_bytes, like.operation_bytes, SAME_SIZE):
+        if same_io(curve, like):
             candidates = [p for p in curve.points if _close(p.in_flight, point.in_flight, SAME_IN_FLIGHT)]
             if candidates:
                 return min(candidates, key=lambda p: abs(p.in_flight - point.in_flight))

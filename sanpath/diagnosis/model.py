@@ -247,7 +247,8 @@ class Curve:
     """Throughput over I/Os in flight of one load, direction and block size (None: the load counts no bytes).
 
     `shape`: what the steps show; `said`: the same with its numbers. Retrograde: throughput falls while latency grows.
-    `flushes`: whether the load waits for flushes (fsync) as well.
+    `flushes`: whether the load waits for flushes (fsync) as well. `pattern`: random or sequential, and the share of
+    reads of a mix, in words; "": not known.
     """
 
     load: str
@@ -258,6 +259,7 @@ class Curve:
     said: str
     knee: Knee
     flushes: bool = False
+    pattern: str = ""
 
 
 @dataclass(frozen=True, slots=True)

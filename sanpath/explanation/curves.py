@@ -1,4 +1,4 @@
-"""Throughput over outstanding I/Os, one curve for each direction, block size and group of loads.
+"""Throughput over outstanding I/Os, one curve for each direction, block size, pattern and group of loads.
 
 A curve still rises, is a plateau, or collapses. A plateau is a property of X(N), never of a flat line over time.
 Throughput that falls while latency grows is no plateau but retrograde: past its peak every further I/O slows the
@@ -79,6 +79,7 @@ def _curve(loads: Sequence[LoadFacts]) -> Curve:
         said=words,
         knee=knee,
         flushes=bool(first.flushes_in_flight),
+        pattern=first.access.pattern,
     )
 
 
@@ -134,7 +135,7 @@ def _shape(loads: Sequence[LoadFacts]) -> tuple[Shape, str]:
     ends = [peak, last, *fewer[-1:]]
     varying = max((group for group in depths if any(load in group for load in ends)), key=_difference)
     fall = _difference([peak, last])
-    slower = fall > max(FLAT, _chance(peak, last)) and last.latency_seconds > peak.latency_seconds
+    slower = fall > max(_clear(peak, last), _chance(peak, last)) and last.latency_seconds > peak.latency_seconds
     if slower and fall > _difference(varying) and last.asks_for_more_than(peak):
         return "retrograde", (
             f"{iops(peak.ops_per_second)} at {outstanding(peak.in_flight_measured)} fall to "
@@ -157,7 +158,7 @@ def _shape(loads: Sequence[LoadFacts]) -> tuple[Shape, str]:
             "unknown",
             f"repetitions at {at} give from {low} to {high}: that is time, or something else than the load",
         )
-    if gain < -least_gain:
+    if gain < -max(least_gain, _clear(before, last)):
         return "unknown", "throughput differs more from window to window than from step to step"
     if gain <= least_gain:
         calm = next(load for load in typical if load.ops_per_second * (1 + least_gain) >= last.ops_per_second)
@@ -169,6 +170,12 @@ def _shape(loads: Sequence[LoadFacts]) -> tuple[Shape, str]:
         f"{count(last.in_flight_measured)} outstanding I/Os, {2**doublings:.1f} times as many as "
         f"{count(before.in_flight_measured)}, give {percent_rounded(gain)} more throughput"
     )
+
+
+def _clear(first: LoadFacts, second: LoadFacts) -> float:
+    """The least fall of throughput that is clear. A single figure does not tell how much runs of its length scatter:
+    then a fall that is no larger than what a plateau may gain is none."""
+    return FLAT if None not in (first.throughput_spread, second.throughput_spread) else _NEARLY_FLAT
 
 
 def _chance(first: LoadFacts, second: LoadFacts) -> float:

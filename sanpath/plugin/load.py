@@ -125,7 +125,9 @@ class LoadStep:
     `loads`: local ids of the load entities that run in it. `group`: distinguishes simultaneous steps of one load.
     `offered`: I/Os in flight of all of them together. `summary`: the load reports one figure for the entire step and
     no series. `error`: the load's error number. `planned_seconds`: the configured duration with the ramp; None: until
-    the work is done.
+    the work is done. `random_ratio`, `read_ratio`: share of the I/Os; `align_bytes`: what their addresses are multiples
+    of; each of all of its loads alike, None: they differ, or it is not known. A load that runs in several steps may
+    have others in each.
     """
 
     name: str
@@ -137,6 +139,9 @@ class LoadStep:
     summary: bool = False
     error: int = 0
     planned_seconds: float | None = None
+    random_ratio: float | None = None
+    read_ratio: float | None = None
+    align_bytes: float | None = None
 
     def event(
         self, name: Literal["step-begin", "ramp-end", "step-end"], seen_us: int, device_time_us: int | None = None
@@ -156,7 +161,8 @@ class LoadStep:
             "error": self.error,
         }
         details |= {"summary": True} if self.summary else {}
-        details |= {"planned_seconds": self.planned_seconds} if self.planned_seconds is not None else {}
+        for detail in ("planned_seconds", "random_ratio", "read_ratio", "align_bytes"):
+            details |= {detail: value} if (value := getattr(self, detail)) is not None else {}
         details |= {"device_time": device_time_us} if device_time_us is not None else {}
         return Event(seen_us, name, details)
 

@@ -13,7 +13,7 @@ from sanpath.facts.load.loads import CLEARLY_MORE, SAME_THROUGHPUT, LoadFacts, f
 from sanpath.facts.load.untimed_devices import UntimedDevice
 from sanpath.facts.sources import WINDOWS
 from sanpath.model import START
-from sanpath.units import bandwidth, in_series, iops
+from sanpath.units import bandwidth, count, in_series, iops
 from sanpath.verdict.evidence.step import answered_by_memory
 from sanpath.verdict.model import Judgement
 from sanpath.verdict.places.scaling import same_io
@@ -236,6 +236,13 @@ def _no_judgement(facts: Facts) -> tuple[str, str]:
         return (
             "no operations with their latency were read of a load: nothing can be judged",
             "import a result that has both, as the JSON of fio; a log of bandwidth or of mean latencies has not",
+        )
+    if (load := next((load for load in facts.loads if load.is_impossible), None)) is not None:
+        measured, configured = count(load.in_flight_measured), count(load.in_flight_configured or 0.0)
+        return (
+            f"the figures of the load contradict each other, {measured} outstanding I/Os where {configured} were "
+            "configured: nothing can be judged",
+            "check units, and which jobs ran in the step",
         )
     if any(step.origin == "marks" for step in facts.steps):
         longest = max(step.seconds for step in facts.steps)

@@ -13,11 +13,11 @@ from sanpath.comparison.compare import Comparison, Pair
 from sanpath.comparison.differences import Value
 from sanpath.comparison.same_latency import AtLatency, Cost
 from sanpath.masking import printable
-from sanpath.units import bandwidth, count, duration, iops, kibibytes, percent, percent_change
+from sanpath.units import bandwidth, count, duration, iops, percent, percent_change
 from sanpath.views import terminal
 from sanpath.views.markdown import safe, table
 from sanpath.views.whatif import check_text
-from sanpath.views.words import short
+from sanpath.views.words import io_words, short
 
 HEADER: Sequence[str] = ("step", "direction", "outstanding", "quantity", "before", "after", "change", "spread")
 QUANTITIES = {
@@ -116,7 +116,7 @@ def reached_lines(comparison: Comparison) -> Iterator[str]:
     for line in comparison.moved:
         yield f"wait: {line}"
     for entry in comparison.same_latency:
-        yield f"at the same latency: {latency_text(entry, ('before', 'after'))}"
+        yield f"at the same latency: {latency_text(entry, ('before', 'after'), comparison.same_latency)}"
 
 
 def setting_lines(comparison: Comparison) -> Iterator[str]:
@@ -154,10 +154,9 @@ def _value(setting: str, value: Value | None) -> str:
     return "-" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def latency_text(entry: AtLatency, names: Sequence[str]) -> str:
+def latency_text(entry: AtLatency, names: Sequence[str], others: Sequence[AtLatency]) -> str:
     """Throughput of each run at one latency; "not tested" for runs that did not reach this latency."""
-    size = "" if entry.operation_bytes is None else f" of {kibibytes(entry.operation_bytes)}"
-    size += " with flushes" if entry.flushes else ""
+    size = io_words(entry, others)
     if entry.latency_seconds is None:
         return f"{entry.direction}{size}: no latency was tested in all runs; {entry.said}"
     costs = entry.costs or (None,) * len(names)

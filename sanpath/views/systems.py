@@ -30,12 +30,12 @@ def as_text(comparison: SideBySide, width: int | None = None) -> str:
         table = Table("direction", "block", "outstanding", *letters, box=None, padding=(0, 2, 0, 0))
         for row in comparison.rows:
             size = "?" if row.operation_bytes is None else kibibytes(row.operation_bytes)
-            direction = f"{row.direction}, flushed" if row.flushes else row.direction
+            direction = ", ".join(filter(None, (row.direction, row.flushes and "flushed", row.pattern)))
             table.add_row(direction, size, count(row.in_flight), *(_cell(row, step) for step in row.steps))
         parts.append(table)
     else:
         parts.append(Text("No two of them were tested with the same outstanding I/Os and block size."))
-    parts += [Text(f"at the same latency: {latency_text(entry, letters)}") for entry in comparison.same_latency]
+    parts += [Text(f"at the same latency: {latency_text(entry, letters, comparison.same_latency)}") for entry in comparison.same_latency]
     parts += [Text(f"drift: {_drift_text(drift)}") for drift in comparison.drifts]
     return as_lines(*parts, width=width)
 

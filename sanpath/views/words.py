@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from sanpath.diagnosis.experiment import KIND_WORDS
@@ -25,6 +25,7 @@ from sanpath.units import (
 from sanpath.verdict.model import LEAST_PROBABILITY, NAMED
 
 if TYPE_CHECKING:
+    from sanpath.comparison.same_latency import Io
     from sanpath.diagnosis.experiment import Experiment
     from sanpath.diagnosis.model import (
         BudgetPart,
@@ -386,8 +387,7 @@ def curve_texts(diagnosis: Diagnosis) -> list[str]:
     for curve in diagnosis.verdict.curves:
         if len(curve.points) < 2:
             continue
-        size = "" if curve.operation_bytes is None else f" of {kibibytes(curve.operation_bytes)}"
-        size += " with flushes" if curve.flushes else ""
+        io = f"{curve.direction}{io_words(curve, diagnosis.verdict.curves)}"
         knee = curve.knee
         if knee.law is None:
             law = knee.said
@@ -396,8 +396,15 @@ def curve_texts(diagnosis: Diagnosis) -> list[str]:
             # A fit with more contention than one I/O at a time is none.
             contention = f", contention {low:.2g} to {high:.2g}" if high <= 1 else ""
             law = f"knee {knee.said} (Universal Scalability Law{contention})"
-        texts.append(f"{curve.direction}{size}: {curve.shape.replace('_', ' ')}, {curve.said}; {law}")
+        texts.append(f"{io}: {curve.shape.replace('_', ' ')}, {curve.said}; {law}")
     return texts
+
+
+def io_words(one: Io, others: Iterable[Io]) -> str:
+    """The size of the I/Os, whether the load flushes, and what else tells one from the others: its pattern."""
+    size = "" if one.operation_bytes is None else f" of {kibibytes(one.operation_bytes)}"
+    pattern = f", {one.pattern}" if one.pattern and len({other.pattern for other in others}) > 1 else ""
+    return f"{size}{' with flushes' if one.flushes else ''}{pattern}"
 
 
 def limit_text(step: StepResult) -> str:

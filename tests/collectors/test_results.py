@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from sanpath import registry
-from sanpath.plugin import CollectorError, Item, ResultReader
+from sanpath.plugin import CollectorError, Event, Item, ResultReader, Rows
 from sanpath.recorder.importing.file import ImportedFile
 from tests.collectors.test_cases import as_data, as_text
 
@@ -68,6 +68,32 @@ def test_an_unusual_ending_of_the_name_changes_nothing(case: Path, name: str) ->
     found = registry.result_reader(head, name)
     assert found is not None
     assert found[0].name == case.parent.name
+
+
+@each_case
+def test_runs_of_one_load_never_overlap(case: Path) -> None:
+    """A step that begins before the one in front of it has ended would get the I/Os of both."""
+    reader, file = reader_of(case)
+    last_us: dict[str, int] = {}
+    running: dict[object, tuple[int, set[str]]] = {}
+    ended_us: dict[str, int] = {}
+    try:
+        for item in reader.read(ImportedFile(file)):
+            if isinstance(item, Rows) and item.table.kind == "load":
+                for entity, seen in zip(item.entity, item.seen, strict=True):
+                    assert seen >= last_us.get(entity, seen), f"{entity}: a sample lies before the one in front of it"
+                    last_us[entity] = seen
+            elif isinstance(item, Event) and item.name == "step-begin":
+                loads = {load for load in str(item.detail.get("loads") or "").split(",") if load}
+                for load in loads:
+                    assert item.seen >= ended_us.get(load, item.seen), f"{load}: a step begins in the one before it"
+                running[item.detail.get("group")] = item.seen, loads
+            elif isinstance(item, Event) and item.name == "step-end" and item.detail.get("group") in running:
+                begin_us, loads = running.pop(item.detail.get("group"))
+                assert item.seen >= begin_us
+                ended_us |= dict.fromkeys(loads, item.seen)
+    except CollectorError:
+        pass  # Cases of files that are refused.
 
 
 def fed(reader: ResultReader, parts: Iterator[bytes]) -> str:

@@ -60,7 +60,9 @@ def test_only_the_same_kind_of_io_is_compared() -> None:
     ("one", "other", "is_like"),
     [
         (Access(random_ratio=1.0), Access(random_ratio=0.0), False),
-        (Access(random_ratio=1.0), Access(), True),
+        (Access(random_ratio=1.0), Access(), False),
+        (Access(working_set_bytes=1e9), Access(), True),
+        (Access(align_bytes=512), Access(align_bytes=4096), False),
         (Access(read_ratio=1.0), Access(read_ratio=0.7), False),
         (Access(working_set_bytes=2**30), Access(working_set_bytes=2**40), False),
         (
@@ -78,7 +80,9 @@ def test_only_the_same_kind_of_io_is_compared() -> None:
     ],
     ids=[
         "random and sequential",
-        "unknown",
+        "unknown of one",
+        "a working set that is unknown of one",
+        "aligned and not",
         "reads of a mix",
         "another working set",
         "each thread has its own",

@@ -144,6 +144,8 @@ class DiskSpdResult(ResultReader):
             rate_limited=bool(profile.rate_limited),
             group=self._steps,
             summary=len(intervals) == 1,
+            random_ratio=profile.random_ratio,
+            read_ratio=profile.read_ratio,
         )
         yield step.event("step-begin", begin_us)
         if span.settings.warmup_seconds:

@@ -6,11 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from sanpath.model import Scalar
 from sanpath.plugin import LoadProfile, SourceEntity, SourceLink, complete_sum
-from sanpath_collectors.iometer.specification import Specification
+from sanpath_collectors.iometer.specification import SECTOR_BYTES, Specification
 
 ENGINE = "iometer"
-SECTOR_BYTES = 512
-"""Iometer counts the area in sectors of the disk. Sectors of files and of nearly all disks have this size."""
 
 
 def local_id(load: str, *path: str) -> str:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from sanpath.model import DIRECTIONS, Scalar
 from sanpath.plugin import INTEGER_LIMIT, Item, LoadStep, Rows, common_value, complete_sum, histogram, warning
 from sanpath_collectors.iometer.inventory import Inventory, area_bytes, local_id, profile
 from sanpath_collectors.iometer.leaves import Leaf, leaves_of
 from sanpath_collectors.iometer.parse import Test
+from sanpath_collectors.iometer.specification import Specification
 from sanpath_collectors.iometer.tables import LOAD
 
 _TOLERANCE = 0.02
 """Relative difference between a sum and its parts that rounding explains."""
+_GAP_US = 1
+"""The gap between two tests, so that the last sample of one is not the first of the next."""
 _NS_PER_MS = 1_000_000
 
 
@@ -24,6 +28,7 @@ class Tests:
     def __init__(self, load: str) -> None:
         self._load = load
         self._inventory = Inventory(load)
+        self._end_us: int | None = None
         self.count = 0
 
     def items(self, test: Test) -> Iterator[Item]:
@@ -31,6 +36,7 @@ class Tests:
         self.count += 1
         leaves = [leaf for leaf in leaves_of(test.rows, test.specifications) if leaf.seconds]
         seconds = max((leaf.seconds for leaf in leaves), default=0.0)
+        test = self._after_the_last(test, seconds)
         if not leaves:
             yield self._warning(test, "no-io", "no target has completed an I/O: it yields no step")
             return
@@ -47,18 +53,28 @@ class Tests:
         yield from self._warnings(test, leaves)
         yield step.event("step-end", test.end_us)
 
+    def _after_the_last(self, test: Test, seconds: float) -> Test:
+        """The test, placed after the one before it. The file has the time of its end, and for how long it counted:
+        Iometer stops the clock of the run later than that of its I/Os. A clock that was set back is left as it is."""
+        last_us, self._end_us = self._end_us, test.end_us
+        if last_us is None or test.end_us <= last_us:
+            return test
+        self._end_us = max(test.end_us, last_us + _GAP_US + round(seconds * 1e6))
+        return replace(test, end_us=self._end_us)
+
     def _step(self, leaves: Sequence[Leaf], ids: Sequence[str]) -> LoadStep:
         offered = complete_sum(leaf.in_flight for leaf in leaves)
-        specifications = {leaf.specification for leaf in leaves if leaf.specification is not None}
-        name = " + ".join(sorted(s.name for s in specifications)) or "test"
+        done = {leaf.specification or Specification("") for leaf in leaves}
+        name = " + ".join(sorted(s.name for s in done if s.name)) or "test"
         return LoadStep(
             name=name if offered is None else f"{name}, {offered} outstanding",
             loads=tuple(ids),
             offered=offered,
-            block_bytes=common_value(
-                leaf.specification.block_bytes if leaf.specification else None for leaf in leaves
-            ),
-            rate_limited=any(s.is_limited for s in specifications),
+            block_bytes=common_value(s.block_bytes for s in done),
+            rate_limited=any(s.is_limited for s in done),
+            random_ratio=common_value(s.random_ratio for s in done),
+            read_ratio=common_value(s.read_ratio for s in done),
+            align_bytes=common_value(s.align_bytes for s in done),
             group=self.count,
             summary=True,
         )

@@ -9,6 +9,9 @@ from sanpath.model import Scalar
 from sanpath.plugin import common_value
 from sanpath_collectors.iometer.numbers import number
 
+SECTOR_BYTES = 512
+"""Iometer counts the area in sectors of the disk, and aligns to them by default. Sectors of files and of nearly all
+disks have this size."""
 _COLUMNS = 8
 
 
@@ -59,6 +62,11 @@ class Specification:
     def random_ratio(self) -> float | None:
         """Ratio of random accesses; None: unknown."""
         return self._mean([line.random_ratio for line in self.lines])
+
+    @property
+    def align_bytes(self) -> int | None:
+        """What the addresses of its I/Os are multiples of; None: several, or unknown."""
+        return common_value(line.align_bytes or SECTOR_BYTES for line in self.lines if line.share)
 
     @property
     def is_limited(self) -> bool:

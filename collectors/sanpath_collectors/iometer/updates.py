@@ -70,14 +70,17 @@ class _Running:
     def step(self) -> LoadStep:
         """The load step of the test; complete after the first update, in which all targets report."""
         offered = complete_sum(target.in_flight for target in self.targets.values())
-        name = self.specification.name if self.specification else "test"
+        done = self.specification or Specification("test")
         return LoadStep(
-            name=name if offered is None else f"{name}, {offered} outstanding",
+            name=done.name if offered is None else f"{done.name}, {offered} outstanding",
             loads=tuple(self.targets),
             offered=offered,
-            block_bytes=self.specification.block_bytes if self.specification else None,
-            rate_limited=self.specification is not None and self.specification.is_limited,
+            block_bytes=done.block_bytes,
+            rate_limited=done.is_limited,
             group=self.number,
+            random_ratio=done.random_ratio,
+            read_ratio=done.read_ratio,
+            align_bytes=done.align_bytes,
         )
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import isclose, sqrt
+from math import inf, isclose, sqrt
 from statistics import fmean
+from typing import Literal
 
 from sanpath.facts.load.access import UNKNOWN_ACCESS, Access
 from sanpath.model import Direction, Scalar
@@ -39,6 +40,9 @@ _OTHER_TARGETS = 1.5
 sanpath's own choice."""
 _WITHOUT_DEPTH = ("Jetstress",)
 """Generators that are given threads, each of which runs transactions of a database with I/Os of their own number."""
+_IMPOSSIBLE = 10.0
+"""I/Os in flight over those that were configured from which figures contradict each other. Less may be jobs or threads
+that were not counted, but not ten times as many: sanpath's own choice."""
 AT_MOST_HALF = 0.55
 """One half, plus a tolerance for measured numbers of I/Os in flight."""
 
@@ -117,6 +121,12 @@ class LoadFacts:
         """How long the load was sampled in the step; None: not known."""
         sampled = sum(seconds for _, seconds in self.series) or None
         return self.summary_seconds or sampled if self.summary else sampled or self.summary_seconds
+
+    @property
+    def is_impossible(self) -> bool:
+        """Whether its figures contradict each other: a closed loop never has many times the I/Os in flight that it
+        was given (Little's law). Then none of them can be trusted, and nothing is concluded from it."""
+        return self.in_flight_measured > _IMPOSSIBLE * (self.in_flight_configured or inf)
 
     @property
     def seen_at_host(self) -> bool:
@@ -224,13 +234,21 @@ class LoadFacts:
     def comparable(self, other: LoadFacts) -> bool:
         """Return whether the two loads differ only in the number of I/Os in flight. Only then do they show the effect
         of more I/Os."""
-        sizes = self.operation_bytes or 0.0, other.operation_bytes or 0.0
-        same_conditions = self.direction == other.direction and self.variation == other.variation
         fewer, more = sorted((self, other), key=lambda load: load.in_flight_measured)
         if more.share_of_whole < _AS_LARGE * fewer.share_of_whole:
             return False  # The other parts of the test have more I/Os as well, and take from this one.
-        same_size = isclose(*sizes, rel_tol=SAME_SIZE)
-        return same_conditions and same_size and self.access.is_like(other.access) and _same_targets(self, other)
+        same_conditions = self.direction == other.direction and self.variation == other.variation
+        return same_conditions and self.same_size(other) and self.same_data(other)
+
+    def same_size(self, other: LoadFacts) -> bool:
+        """Return whether the I/Os of both have the same size in the mean."""
+        return isclose(self.operation_bytes or 0.0, other.operation_bytes or 0.0, rel_tol=SAME_SIZE)
+
+    def same_data(self, other: LoadFacts, apart_from: Literal["", "read_ratio", "align_bytes"] = "") -> bool:
+        """Return whether both access the same data alike: what another size, or direction, changes shows only then.
+        `apart_from`: what follows from that other size or direction."""
+        is_possible = not (self.is_impossible or other.is_impossible) or self == other
+        return is_possible and self.access.is_like(other.access, apart_from) and _same_targets(self, other)
 
     def asks_for_more_than(self, other: LoadFacts) -> bool:
         """Return whether this load was given more outstanding I/Os: as configured, or as measured if that is not

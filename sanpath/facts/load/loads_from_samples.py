@@ -13,7 +13,7 @@ from sanpath.facts.load.access import access_of
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.samples.cumulative import cumulative_work
 from sanpath.facts.samples.step_samples import StepSamples
-from sanpath.model import DIRECTIONS, START, Direction, Step
+from sanpath.model import DIRECTIONS, START, Direction, Step, StepLoad
 from sanpath.topology.paths import hosts_of, luns_of, root_of
 from sanpath.topology.topology import Topology
 
@@ -50,9 +50,13 @@ def load_facts_of(
 
 def runs_in(sample: StepSamples, step: Step) -> bool:
     """Return whether a job is one of those of the step that it was sampled in."""
-    return not step.loads or any(
-        load.source == sample.source and (not load.entities or sample.entity in load.entities) for load in step.loads
-    )
+    return not step.loads or load_of(sample, step) is not None
+
+
+def load_of(sample: StepSamples, step: Step) -> StepLoad | None:
+    """Return what the source of a job says of its loads in the step. None: nothing."""
+    of_source = (load for load in step.loads if load.source == sample.source)
+    return next((load for load in of_source if not load.entities or sample.entity in load.entities), None)
 
 
 def _slowest(seconds: Sequence[float | None]) -> float | None:
@@ -103,7 +107,7 @@ def _load_of_direction(
         latency_series=latency_of_windows,
         summary_seconds=min((seconds for _, seconds in summaries), default=None),
         variation="" if step.experiment in _SAME_LOAD else step.experiment,
-        access=access_of(topology, entities),
+        access=access_of(topology, [(_entity(topology, job), load_of(job, step)) for job in active]),
         flushes_in_flight=sum(job.rate("latency_seconds_flush_total") or 0.0 for job in jobs),
         metadata_in_flight=sum(job.rate("latency_seconds_metadata_total") or 0.0 for job in jobs),
         active_ratio=_active_ratio(jobs, shares),

@@ -176,14 +176,12 @@ def _step(marks: _Marks, last_us: int) -> Step:
     entities = tuple(filter(None, str(begin.detail.get("loads") or "").split(",")))
     summary_window = (begin.seen, end) if begin.detail.get("summary") else None
     own_clock = begin.detail.get("device_time") is not None
-    offered, block_bytes, planned_seconds = (
-        begin.detail.get(name) for name in ("offered", "block_bytes", "planned_seconds")
-    )
-    in_flight, size, seconds = (
-        float(value) if isinstance(value, int | float) else None for value in (offered, block_bytes, planned_seconds)
+    names = ("offered", "block_bytes", "planned_seconds", "random_ratio", "read_ratio", "align_bytes")
+    in_flight, size, seconds, *access = (
+        float(value) if isinstance(value := begin.detail.get(name), int | float) else None for name in names
     )
     is_limited = bool(begin.detail.get("rate_limited"))
-    load = StepLoad(marks.source, entities, summary_window, own_clock, in_flight, size, is_limited)
+    load = StepLoad(marks.source, entities, summary_window, own_clock, in_flight, size, is_limited, *access)
     return Step(
         str(begin.detail.get("step", "")),
         min(ramp_end_us, end),

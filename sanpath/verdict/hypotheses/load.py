@@ -293,6 +293,7 @@ def _as_many_bytes_of_larger(table: PlaceTable) -> LoadFacts | None:
             for other in table.facts.loads
             if other.step != load.step
             and other.direction == load.direction
+            and other.same_data(load, "align_bytes")
             and (other.operation_bytes or 0.0) >= _LARGER * (load.operation_bytes or inf)
             and isclose(other.in_flight_measured, load.in_flight_measured, rel_tol=_AS_MANY)
             and other.bytes_per_second <= (1 + FLAT) * load.bytes_per_second
@@ -311,6 +312,8 @@ def _as_many_of_other_direction(table: PlaceTable) -> LoadFacts | None:
             for other in table.facts.loads
             if other.step != load.step
             and other.direction != load.direction
+            and other.same_size(load)
+            and other.same_data(load, "read_ratio")
             and isclose(other.in_flight_measured, load.in_flight_measured, rel_tol=_AS_MANY)
             and isclose(other.ops_per_second, load.ops_per_second, rel_tol=_THE_SAME)
         ),

@@ -200,7 +200,9 @@ def _as_fast_with_less(
         of_other = used_by(table.facts, other)
         has_less = used is not None and of_other is not None and of_other <= (1 - CLEARLY_LESS_BUSY) * used
         same_ops = other in table.same_io and isclose(other.ops_per_second, load.ops_per_second, rel_tol=_SAME_RATE)
-        same_bytes = isclose(other.bytes_per_second, load.bytes_per_second, rel_tol=_SAME_RATE)
+        same_bytes = other.same_data(load, "align_bytes") and isclose(
+            other.bytes_per_second, load.bytes_per_second, rel_tol=_SAME_RATE
+        )
         fewer_ops = other.ops_per_second <= _CLEARLY_FEWER * load.ops_per_second
         if same_ops and has_less:
             words = f"with {of_other:.2g} of a core throughput was the same"

@@ -142,8 +142,12 @@ def fewest_bytes_of_same_ops(loads: Sequence[LoadFacts], load: LoadFacts) -> flo
 
 
 def _as_many_in_flight(loads: Sequence[LoadFacts], load: LoadFacts) -> list[LoadFacts]:
-    """The loads of other steps in this direction with as many I/Os in flight, of any size."""
-    others = (other for other in loads if other.step != load.step and other.direction == load.direction)
+    """The loads of other steps in this direction with as many I/Os in flight, which differ from it in size alone."""
+    others = (
+        other
+        for other in loads
+        if other.step != load.step and other.direction == load.direction and other.same_data(load, "align_bytes")
+    )
     return [o for o in others if isclose(o.in_flight_measured, load.in_flight_measured, rel_tol=_SAME_IN_FLIGHT)]
 
 
@@ -151,14 +155,14 @@ def _over_block_sizes(loads: Sequence[LoadFacts], load: LoadFacts) -> str | None
     """Words for steps with blocks of other sizes and as many I/Os in flight, if they have the same IOPS, or move the
     same bytes. None: there are none, or neither is the same."""
     size = load.operation_bytes
-    others = {other.operation_bytes: other for other in _as_many_in_flight(loads, load) if other.operation_bytes}
+    others = [other for other in _as_many_in_flight(loads, load) if other.operation_bytes]
     for rate, same, limit in (
         ("ops_per_second", "IOPS are the same", "I/Os, not bytes"),
         ("bytes_per_second", "as many bytes are moved", "bytes, not I/Os"),
     ):
         own = getattr(load, rate)
-        alike = [each for each, other in others.items() if isclose(getattr(other, rate), own, rel_tol=_SAME_CEILING)]
-        sizes = [*alike, size] if size else []
+        alike = [other for other in others if isclose(getattr(other, rate), own, rel_tol=_SAME_CEILING)]
+        sizes = [*(other.operation_bytes or 0.0 for other in alike), size] if size else []
         if sizes and max(sizes) >= _OTHER_SIZE * min(sizes):
             limits = f"{kibibytes(min(sizes))} to {kibibytes(max(sizes))}"
             return f"{same} with blocks of {limits}: what limits counts {limit}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -79,6 +81,26 @@ def test_a_step_lasts_as_long_as_iometer_has_counted() -> None:
     items = read(content(NEW))
     for begin, end in zip(events(items, "step-begin"), events(items, "step-end"), strict=True):
         assert (end.seen - begin.seen) / 1e6 == pytest.approx(60.0047, abs=1e-4)
+
+
+def ending(text: bytes, earlier_seconds: float) -> bytes:
+    """Results whose second test has ended earlier by its time stamp."""
+    *_, begin, first, second, third = re.findall(rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d:\d{3}", text)
+    assert begin < first < second < third
+    moved = datetime.strptime(second.decode(), "%Y-%m-%d %H:%M:%S:%f") - timedelta(seconds=earlier_seconds)
+    return text.replace(second, moved.strftime("%Y-%m-%d %H:%M:%S:%f")[:-3].encode())
+
+
+@pytest.mark.parametrize("seconds", [0, 10, 12.25, 13, 30, 70])
+def test_when_a_test_ended_changes_no_figure_and_mixes_no_tests(seconds: float) -> None:
+    """The begin of a test is known from its end and its duration alone, which may reach into the test before it."""
+    text = content(NEW)
+    items = read(ending(text, seconds))
+    assert ends(items) == ends(read(text))
+    begins, stops = events(items, "step-begin"), events(items, "step-end")
+    assert all(before.seen < after.seen for before, after in zip(stops, begins[1:], strict=False))
+    rows = [item for item in items if isinstance(item, Rows)]
+    assert [min(row.seen) for row in rows] == sorted(min(row.seen) for row in rows)
 
 
 @pytest.mark.parametrize("left_out", [(b"DISK",), (b"DISK", b"WORKER"), (b"DISK", b"WORKER", b"MANAGER")])
