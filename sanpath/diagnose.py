@@ -321,7 +321,9 @@ def _step_verdict(judgements: Sequence[Judgement], loads: Sequence[LoadFacts]) -
     """The step's kind is that of its busiest direction; every direction's bottlenecks are listed."""
     if not judgements:
         contradicts = any(load.is_impossible for load in loads)
-        reason = "its figures contradict each other" if contradicts else "no complete window of the load is in this step"
+        reason = (
+            "its figures contradict each other" if contradicts else "no complete window of the load is in this step"
+        )
         return StepVerdict("cannot_tell", "C", (), (reason,))
     decided = deciding(judgements)
     ordered = [decided, *(j for j in judgements if j is not decided)]

@@ -48,13 +48,21 @@ class Io(Protocol):
     """What a curve, or a point of several, is of."""
 
     @property
-    def direction(self) -> str: ...
+    def direction(self) -> str:
+        """Read or write."""
+        ...
     @property
-    def operation_bytes(self) -> float | None: ...
+    def operation_bytes(self) -> float | None:
+        """Mean size of an I/O; None: not known."""
+        ...
     @property
-    def flushes(self) -> bool: ...
+    def flushes(self) -> bool:
+        """Whether the load waits for flushes (fsync) as well."""
+        ...
     @property
-    def pattern(self) -> str: ...
+    def pattern(self) -> str:
+        """As of Curve."""
+        ...
 
 
 def at_latency(runs: Sequence[Diagnosis], seconds: float | None) -> list[AtLatency]:
@@ -66,8 +74,7 @@ def at_latency(runs: Sequence[Diagnosis], seconds: float | None) -> list[AtLaten
     prices = [_prices(run) for run in runs]
     for curve in runs[0].verdict.curves:
         candidates = [
-            next((candidate for candidate in run.verdict.curves if same_io(candidate, curve)), None)
-            for run in runs
+            next((candidate for candidate in run.verdict.curves if same_io(candidate, curve)), None) for run in runs
         ]
         peers = [curve_found for curve_found in candidates if curve_found is not None]
         if len(peers) < len(runs):

@@ -78,10 +78,7 @@ def _limits(run: Diagnosis) -> tuple[str, ...]:
 
 
 def _matches(row: Row, curve: Curve, point: CurvePoint) -> bool:
-    return (
-        same_io(row, curve)
-        and _close(row.in_flight, point.in_flight, SAME_IN_FLIGHT)
-    )
+    return same_io(row, curve) and _close(row.in_flight, point.in_flight, SAME_IN_FLIGHT)
 
 
 def _peer(run: Diagnosis, like: Curve, point: CurvePoint) -> CurvePoint | None:

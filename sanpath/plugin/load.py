@@ -125,9 +125,9 @@ class LoadStep:
     `loads`: local ids of the load entities that run in it. `group`: distinguishes simultaneous steps of one load.
     `offered`: I/Os in flight of all of them together. `summary`: the load reports one figure for the entire step and
     no series. `error`: the load's error number. `planned_seconds`: the configured duration with the ramp; None: until
-    the work is done. `random_ratio`, `read_ratio`: share of the I/Os; `align_bytes`: what their addresses are multiples
-    of; each of all of its loads alike, None: they differ, or it is not known. A load that runs in several steps may
-    have others in each.
+    the work is done. `random_ratio`, `read_ratio`: share of the I/Os; `align_bytes`: what their addresses are
+    multiples of; each of all of its loads alike, None: they differ, or it is not known. A load that runs in several
+    steps may have others in each.
     """
 
     name: str

@@ -239,11 +239,9 @@ def _no_judgement(facts: Facts) -> tuple[str, str]:
         )
     if (load := next((load for load in facts.loads if load.is_impossible), None)) is not None:
         measured, configured = count(load.in_flight_measured), count(load.in_flight_configured or 0.0)
-        return (
-            f"the figures of the load contradict each other, {measured} outstanding I/Os where {configured} were "
-            "configured: nothing can be judged",
-            "check units, and which jobs ran in the step",
-        )
+        figures = f"{measured} outstanding I/Os where {configured} were configured"
+        reason = f"the figures of the load contradict each other, {figures}: nothing can be judged"
+        return reason, "check units, and which jobs ran in the step"
     if any(step.origin == "marks" for step in facts.steps):
         longest = max(step.seconds for step in facts.steps)
         reason = (

@@ -9,6 +9,7 @@ from sanpath.diagnosis.model import Diagnosis, LatencyBudget
 from sanpath.masking import printable
 from sanpath.units import duration, percent
 from sanpath.views import cells, first_screen, probe, words
+from sanpath.views.step_notes import step_notes
 
 
 def render(diagnosis: Diagnosis) -> str:
@@ -39,7 +40,7 @@ def _lines(diagnosis: Diagnosis) -> Iterator[str]:
     if rows := cells.figure_cells(diagnosis):
         yield from _title("Figures entered by hand, and what they were compared with")
         yield from table(cells.FIGURE_HEADER, rows)
-    yield from _list("Limits of the test", [f"{s.name}: {note}" for s in diagnosis.steps for note in s.valid])
+    yield from _list("Limits of the test", step_notes(diagnosis))
     yield from _list("Marks", [f"{mark.at}: {mark.text}" for mark in diagnosis.marks])
     yield from _list("How the rules judged", words.judging_lines(diagnosis))
     yield from _recorders(diagnosis)

@@ -35,7 +35,10 @@ def as_text(comparison: SideBySide, width: int | None = None) -> str:
         parts.append(table)
     else:
         parts.append(Text("No two of them were tested with the same outstanding I/Os and block size."))
-    parts += [Text(f"at the same latency: {latency_text(entry, letters, comparison.same_latency)}") for entry in comparison.same_latency]
+    parts += [
+        Text(f"at the same latency: {latency_text(entry, letters, comparison.same_latency)}")
+        for entry in comparison.same_latency
+    ]
     parts += [Text(f"drift: {_drift_text(drift)}") for drift in comparison.drifts]
     return as_lines(*parts, width=width)
 

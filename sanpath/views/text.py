@@ -13,6 +13,7 @@ from sanpath.diagnosis.model import Diagnosis, LatencyBudget
 from sanpath.masking import printable
 from sanpath.units import duration
 from sanpath.views import cells, first_screen, probe, words
+from sanpath.views.step_notes import step_notes
 from sanpath.views.terminal import as_lines, table
 
 _BAR = 24
@@ -141,9 +142,8 @@ def _actions(diagnosis: Diagnosis) -> list[RenderableType]:
 
 def _steps(diagnosis: Diagnosis) -> list[RenderableType]:
     rows = [row for step in diagnosis.steps for row in cells.step_cells(step)]
-    notes = [f"{printable(step.name)}: {note}" for step in diagnosis.steps for note in step.valid]
     steps = table(cells.STEP_HEADER, rows, range(2, 7))
-    return [Text("\nSteps", style="bold"), steps, *_section("Limits of the test", notes)]
+    return [Text("\nSteps", style="bold"), steps, *_section("Limits of the test", step_notes(diagnosis))]
 
 
 def _links(diagnosis: Diagnosis) -> list[RenderableType]:

@@ -41,8 +41,8 @@ sanpath's own choice."""
 _WITHOUT_DEPTH = ("Jetstress",)
 """Generators that are given threads, each of which runs transactions of a database with I/Os of their own number."""
 _IMPOSSIBLE = 10.0
-"""I/Os in flight over those that were configured from which figures contradict each other. Less may be jobs or threads
-that were not counted, but not ten times as many: sanpath's own choice."""
+"""I/Os in flight over those that were configured from which figures contradict each other: fewer may be those of jobs
+or threads that were not counted. sanpath's own choice."""
 AT_MOST_HALF = 0.55
 """One half, plus a tolerance for measured numbers of I/Os in flight."""
 

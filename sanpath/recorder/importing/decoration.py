@@ -1,4 +1,5 @@
-"""What is put around the lines of a text: marks of quotation, names of hosts, times of logs, colours.
+"""What is put around the lines of a text: marks of quotation, names of hosts, times of logs, colours; and line ends of
+the old Mac OS (CR), as spreadsheets there still write them.
 
 > Linux 5.14.0 (db1)           a mail that quotes them
 db1: Linux 5.14.0 (db1)        pdsh
@@ -35,6 +36,8 @@ class Decoration:
 
     def __init__(self, head: bytes) -> None:
         head = head if b"\0" not in head else b""  # Archives, and text in UTF-16.
+        self._ends_in_cr = b"\r" in head[:-1] and b"\n" not in head  # Of CRLF, the last byte may be the half.
+        head = self.with_line_ends(head)
         self.text = ""
         self._colour = _COLOUR if _COLOUR.search(head) else None
         lines = [line for line in self._without_colour(head).splitlines() if line.strip()]
@@ -46,11 +49,15 @@ class Decoration:
     @property
     def is_none(self) -> bool:
         """Whether there is nothing to remove."""
-        return self._front is None and self._colour is None
+        return self._front is None and self._colour is None and not self._ends_in_cr
+
+    def with_line_ends(self, text: bytes) -> bytes:
+        """Return a part of the text with lines that end as those of all other systems do."""
+        return text.replace(b"\r", b"\n") if self._ends_in_cr else text
 
     def removed(self, text: bytes) -> bytes:
         """Return whole lines without it."""
-        text = self._without_colour(text)
+        text = self._without_colour(self.with_line_ends(text))
         return text if self._front is None else self._front.sub(b"", text)
 
     def opened(self, file: IO[bytes]) -> IO[bytes]:
@@ -94,7 +101,7 @@ class _Plain(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         """Read into a buffer and return the number of bytes; 0 at the end."""
         while not self._plain:
-            chunk = self._file.read(_CHUNK_BYTES)
+            chunk = self._decoration.with_line_ends(self._file.read(_CHUNK_BYTES))
             text = self._rest + chunk
             if not text:
                 return 0

@@ -19,6 +19,7 @@ from sanpath.views.html import appendix, curve, heat, percentiles, timeline
 from sanpath.views.html.document import document, rounded
 from sanpath.views.html.drawing import drawing
 from sanpath.views.html.path import drawn
+from sanpath.views.step_notes import step_notes
 
 _MOST = 12
 """At most so many links and cleared elements are shown unfolded: a fabric has hundreds."""
@@ -66,7 +67,7 @@ def render(diagnosis: Diagnosis, topology: Topology, series: Series) -> str:
         links=links[:_ROWS],
         cleared=[words.cleared_text(cleared) for cleared in diagnosis.cleared[:_ROWS]],
         left_out=max(0, len(links) - _ROWS) + max(0, len(diagnosis.cleared) - _ROWS),
-        notes=[f"{step.name}: {note}" for step in diagnosis.steps for note in step.valid],
+        notes=step_notes(diagnosis),
         steps=[row for step in diagnosis.steps for row in cells.step_cells(step)],
         ceilings=_ceilings(diagnosis),
         unobserved=[(u.what, u.why, words.follows(u)) for u in diagnosis.unobserved[:_ROWS]],
