@@ -51,14 +51,17 @@ class Io(Protocol):
     def direction(self) -> str:
         """Read or write."""
         ...
+
     @property
     def operation_bytes(self) -> float | None:
         """Mean size of an I/O; None: not known."""
         ...
+
     @property
     def flushes(self) -> bool:
         """Whether the load waits for flushes (fsync) as well."""
         ...
+
     @property
     def pattern(self) -> str:
         """As of Curve."""

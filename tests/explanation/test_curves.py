@@ -14,10 +14,12 @@ from sanpath.diagnose import diagnose
 from sanpath.diagnosis.model import Curve
 from sanpath.explanation.curves import curves
 from sanpath.explanation.scalability import fit_scalability
+from sanpath.facts.load.access import Access
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.topology.resolve import resolve
 from sanpath.views.json import render
 from sanpath.views.text import render as as_text
+from sanpath.views.words import io_words
 from tests.support.san import ARRAY_PORT, HOST_PORT, KIB, AtArray, Flow, San
 from tests.support.stories import NOTHING, diagnosed, fast, judged
 
@@ -109,6 +111,33 @@ def test_a_collapse_with_enough_steps_tells_its_peak(tmp_path: Path) -> None:
     assert curve.knee.law.peak_in_flight is not None
     assert curve.knee.law.peak_in_flight[0] <= 22.2 <= curve.knee.law.peak_in_flight[1]
     assert curve.knee.law.coherency[0] > 0
+
+
+@pytest.mark.parametrize("fall", [0.0, 0.03, 0.06, 0.09, 0.14, 0.3, 0.6])
+def test_single_figures_of_runs_fall_only_if_they_clearly_do(fall: float) -> None:
+    """They do not tell how much runs of their length scatter, up or down."""
+    rates = {64: 15_399.0, 128: 15_399 * (1 - fall), 512: 15_399 * (1 - fall)}
+    loads = [
+        LoadFacts(("load:l",), f"q{n}", "read", 1, ops, ops * 65536, n / ops, n, n, None, summary=True)
+        for n, ops in rates.items()
+    ]
+    (curve,) = curves(resolve([]), loads)
+    assert curve.shape == ("retrograde" if fall > 0.15 else "plateau")
+
+
+def test_curves_of_several_patterns_are_named_by_them() -> None:
+    loads = [
+        LoadFacts(
+            ("load:l",), f"{r}-{n}", "read", 9, 1e3 * n, 8e6 * n, 1e-3, n, n, None, access=Access(random_ratio=r)
+        )
+        for r in (0.0, 0.4, 1.0)
+        for n in (1, 4)
+    ]
+    found = curves(resolve([]), loads)
+    assert {curve.pattern for curve in found} == {"sequential", "40 % random", "random"}
+    assert all(len(curve.points) == 2 for curve in found)
+    assert len({io_words(curve, found) for curve in found}) == 3
+    assert {io_words(curve, [curve]) for curve in found} == {" of 7.8 KiB"}
 
 
 def test_below_the_fewest_tested_above_the_most_and_one_step(tmp_path: Path) -> None:

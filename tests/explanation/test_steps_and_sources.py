@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from sanpath.diagnose import _step, judge_recording
+from sanpath.views.step_notes import step_notes
+from sanpath.views.text import render as as_text
 from sanpath_collectors.fio.tables import LOAD
 from tests.support.recording import RecordingBuilder
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
@@ -19,6 +21,45 @@ def test_more_in_flight_than_configured_asks_for_a_look_at_units_and_joins(tmp_p
     san.step("s", 8, read=Flow(2000, 0.008), array={"read": AtArray(0.001)})
     (step,) = judged(san.write()).steps
     assert any("more outstanding I/Os (16) than configured (8)" in note for note in step.valid)
+
+
+@pytest.mark.parametrize("others", [0, 1, 3])
+def test_a_step_whose_figures_contradict_each_other_decides_nothing(others: int, tmp_path: Path) -> None:
+    """The run says what it would say without the step, if it has any other."""
+    said = []
+    for name, impossible in (("with", True), ("without", False)):
+        san = San(tmp_path / name, ports=[fast(HOST_PORT), fast(ARRAY_PORT)])
+        for number in range(others):
+            in_flight = 4.0**number
+            san.step(
+                f"q{in_flight:g}", in_flight, read=Flow(1000 * in_flight, 0.001), array={"read": AtArray(0.0009)}
+            )
+        if impossible:
+            san.step("impossible", 1, read=Flow(100_000, 0.08), array={"read": AtArray(0.001)})
+        elif not others:
+            continue
+        found = judged(san.write())
+        points = [point.step for curve in found.verdict.curves for point in curve.points]
+        said.append((found.verdict.kind, found.verdict.grade, found.verdict.from_step, points))
+        if impossible:
+            (notes,) = (step.valid for step in found.steps if step.name == "impossible")
+            assert any(note.endswith("its figures contradict each other, and it is not judged") for note in notes)
+        if not others:
+            assert "8,000 outstanding I/Os where 1 were configured" in found.verdict.headline
+    assert len(set(map(str, said))) == 1
+
+
+def test_a_remark_is_made_once_with_the_steps_that_it_holds_for() -> None:
+    found = diagnosed("published")
+    names = [step.name for step in found.steps]
+    for number in range(1, len(names) + 1):
+        steps = [replace(s, valid=("this", *(("that",) if s.name in names[:number] else ()))) for s in found.steps]
+        notes = step_notes(replace(found, steps=steps))
+        assert notes[0] == f"all {len(names)} steps: this"
+        (that,) = (note for note in notes if note.endswith(": that"))
+        assert len(notes) == 2
+        assert that.startswith(names[0]) or (number == len(names) and that.startswith(f"all {number} steps"))
+    assert as_text(found).count("Limits of the test") <= 1
 
 
 def test_a_step_counts_the_windows_of_the_direction_that_its_verdict_rests_on(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import permutations
 from pathlib import Path
 
 import pytest
@@ -11,12 +12,13 @@ from sanpath.catalogue.catalogue import facts as catalogue
 from sanpath.diagnose import diagnose
 from sanpath.facts.compute import compute
 from sanpath.facts.facts import Facts
-from sanpath.facts.load.access import Access
+from sanpath.facts.load.access import Access, access_of
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.arrays import _set_limits
 from sanpath.facts.table import FactRow, number
-from sanpath.model import Direction, Entity, Scalar
+from sanpath.model import Direction, Entity, Scalar, StepLoad
 from sanpath.topology.topology import Topology
+from sanpath.verdict.places.scaling import throughput_in_words
 from sanpath_collectors.fio.tables import LOAD
 from tests.support.recording import Number, RecordingBuilder
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
@@ -25,6 +27,49 @@ from tests.support.stories import STORIES, computed, fast
 
 def load(in_flight: float, ops: float, size: float, direction: Direction = "read") -> LoadFacts:
     return LoadFacts(("load:fio",), "s", direction, 9, ops, ops * size, in_flight / ops, None, in_flight, None)
+
+
+RANDOM, SEQUENTIAL = Access(random_ratio=1.0, read_ratio=1.0), Access(random_ratio=0.0, read_ratio=1.0)
+
+
+def in_step(step: str, load: LoadFacts, access: Access) -> LoadFacts:
+    return replace(load, step=step, access=access)
+
+
+@pytest.mark.parametrize("sizes", [(8192, 65536), (65536, 8192)])
+@pytest.mark.parametrize("same", ["ops", "bytes"])
+def test_sizes_are_compared_only_where_the_data_are_accessed_alike(sizes: tuple[int, int], same: str) -> None:
+    """Of what differs in two ways, neither is the reason."""
+    rates = [26_000.0, 26_000.0 if same == "ops" else 26_000.0 * sizes[0] / sizes[1]]
+    own, other = (load(512, rate, size) for rate, size in zip(rates, sizes, strict=True))
+    for access, is_said in ((RANDOM, True), (SEQUENTIAL, False), (Access(), False)):
+        loads = [in_step("a", own, RANDOM), in_step("b", other, access)]
+        assert any("with blocks of" in words for words in throughput_in_words(loads, loads[0])) == is_said
+    # Whatever else was done with these sizes changes nothing, in any order.
+    others = [in_step("b", other, RANDOM), in_step("c", other, SEQUENTIAL), in_step("d", load(512, 9e4, 512), RANDOM)]
+    loads = [in_step("a", own, RANDOM), others[0]]
+    said = list(throughput_in_words(loads, loads[0]))
+    for order in permutations(others):
+        assert list(throughput_in_words([loads[0], *order], loads[0])) == said
+
+
+@pytest.mark.parametrize("in_entity", [{}, {"random_ratio": 0.5}])
+def test_a_load_does_in_a_step_what_the_step_says(in_entity: dict[str, Scalar]) -> None:
+    """What differs from step to step is no attribute of the load, which has what is equal in all of them."""
+    topology = Topology(entities={"load:l": Entity("load:l", "load", "l", {}, in_entity, ())})
+    steps = [StepLoad("s", random_ratio=ratio, read_ratio=1.0) for ratio in (0.0, 1.0)]
+    sequential, random = (access_of(topology, [("load:l", step)]) for step in steps)
+    assert (sequential, random) == (SEQUENTIAL, RANDOM)
+    assert access_of(topology, [("load:l", None)]).random_ratio == in_entity.get("random_ratio")
+    assert not load(8, 300, 8192).comparable(replace(load(8, 300, 8192), access=random))
+
+
+@pytest.mark.parametrize("times", [0.5, 1.0, 2.0, 9.0, 11.0, 1e3, 1e6])
+def test_figures_that_contradict_each_other_are_compared_with_nothing(times: float) -> None:
+    sound = replace(load(8, 2000, 8192), in_flight_configured=8)
+    other = replace(load(8 * times, 2000 * times, 8192), in_flight_configured=8)
+    assert sound.comparable(other) == other.comparable(sound) == (times < 10)
+    assert other.comparable(other)
 
 
 def load_in(facts: Facts, step: str, direction: str) -> LoadFacts | None:

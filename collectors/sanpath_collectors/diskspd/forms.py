@@ -10,7 +10,11 @@ from sanpath_collectors.diskspd.parse import TextForm
 from sanpath_collectors.diskspd.parse_xml import XmlForm
 
 _BEGIN, _END = "<Results>", "</Results>"
-_TEXT = re.compile(r"^[^\S\n]*+(?:Results for (?:timespan|job) \d+:|timespan:[^\S\n]++\d++[^\S\n]*+$)", re.MULTILINE)
+_TEXT = re.compile(
+    r"^[^\S\n]*+(?:Results for (?:timespan|job) \d+:|timespan:[^\S\n]++\d++[^\S\n]*+$"
+    r"|thread \|[^\S\n]++bytes[^\S\n]++\|[^\S\n]++I/Os[^\S\n]++\|)",
+    re.MULTILINE,
+)
 _XML = re.compile(r"<Results>\s*<(?:System>\s*<(?:ComputerName|Tool)|Profile>\s*<(?:Progress|ResultFormat|Verbose))")
 
 

@@ -109,7 +109,7 @@ class SpanOutcome:
     totals: Directions | None = None
     percentiles: dict[str, Percentiles] = field(default_factory=dict)
     interrupted_early: bool = False
-    missing: Literal["", "latencies", "figures"] = ""
+    missing: Literal["", "latencies", "directions", "figures"] = ""
     busy_ratio: float | None = None
     core_ratios: list[float] = field(default_factory=list)
 

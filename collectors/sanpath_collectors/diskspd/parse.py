@@ -23,6 +23,8 @@ and -D, and a table of latencies:
 Before 2.2 the last title is "total:", and the title of a single target's table is only its path. DiskSpd for Linux
 has jobs for timespans, and percentiles of all targets together, without a title. It prints those of reads and writes
 together wrongly (it adds up each thread's again): they are not used.
+
+People paste the tables alone. Each of them is in a timespan once.
 """
 
 from __future__ import annotations
@@ -65,6 +67,8 @@ class TextForm:
         self._in_settings = False
         self._buffer = ""
         self._span: _SpanText | None = None
+        self._has_heads = False
+        self._spans_without_head = 0
 
     def feed(self, text: str) -> Iterator[SpanOutcome]:
         """Yields the timespans that are complete now."""
@@ -81,12 +85,17 @@ class TextForm:
         yield from self._end_span()
 
     def _line(self, line: str) -> Iterator[SpanOutcome]:
+        if not self._has_heads and _begins_tables(line) and (self._span is None or self._span.is_past(line)):
+            yield from self._end_span()
+            self._spans_without_head += 1
+            self._span = _SpanText(self._spans_without_head, has_titles=True)
         if results := _RESULTS.match(line):
             yield from self._end_span()
-            self._in_settings = False
+            self._in_settings, self._has_heads = False, True
             self._span = _SpanText(int(results[2]), has_titles=results[1] == "timespan")
         elif self._span is not None and line.startswith(_SECTIONS_AFTER_SPANS):
             yield from self._end_span()
+            self._has_heads = True
             if line != "Totals:":
                 self._head, self._spans, self._command_line = Head(), [], ""
                 self._heading(line)
@@ -141,6 +150,10 @@ class TextForm:
             self.remarks.append((code, text))
 
 
+def _begins_tables(line: str) -> bool:
+    return line in _TABLES or _PROCESSORS.match(line) is not None
+
+
 class _SpanText:
     """Parses the lines of one timespan. `has_titles`: tables of percentiles name what they are of."""
 
@@ -157,11 +170,17 @@ class _SpanText:
     @property
     def outcome(self) -> SpanOutcome:
         """The results so far."""
-        if not {"Read IO", "Write IO"} <= self._complete_sections:
+        if self._complete_sections == {"Total IO"}:
+            self._outcome.missing = "directions"
+        elif not {"Read IO", "Write IO"} <= self._complete_sections:
             self._outcome.missing = "figures"
         elif "AvgLat" in self._columns and "max" not in self._complete_sections:
             self._outcome.missing = "latencies"
         return self._outcome
+
+    def is_past(self, line: str) -> bool:
+        """Whether a table that begins with this line is of the next timespan: this one has it, or a later one."""
+        return line in self._complete_sections or (line not in _TABLES and bool(self._complete_sections))
 
     def read_line(self, line: str) -> None:
         """Parses one line without its indentation; unknown lines are ignored."""
@@ -216,6 +235,9 @@ class _SpanText:
     def _total(self, line: str) -> None:
         cells = dict(zip(self._columns[1:-1], line.split("|"), strict=False))
         direction, totals = _TABLES[self._table], self._outcome.totals
+        rate = number(cells.get("I/O per s"))
+        if self._outcome.seconds is None and rate and (ops := count(cells.get("I/Os"))):
+            self._outcome.seconds = ops / rate  # Only tables without the lines above them leave the duration out.
         if direction and totals is not None and not _add(totals[direction], cells):
             self._outcome.totals = None
         self._complete_sections.add(self._table)

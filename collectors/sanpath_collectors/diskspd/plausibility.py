@@ -37,6 +37,9 @@ def reason_without_results(span: SpanOutcome) -> tuple[str, str] | None:
     timespan = f"timespan {span.number}"
     if span.interrupted_early:
         return "interrupted", f"{timespan}: it was interrupted before its measured part began: run it again"
+    if span.missing == "directions":
+        text = f"{timespan}: only the sums of reads and writes, in the table Total IO, are in the file"
+        return "no-directions", f"{text}: give the tables Read IO and Write IO that follow it as well"
     if span.missing == "figures":
         return "cut-file", f"{timespan}: the file ends before its results do: they are left out"
     if not span.seconds or not span.targets:

@@ -162,7 +162,8 @@ def _take(fields: Iterator[str], count: int) -> list[str]:
 
 
 def _json_maps(output: str) -> list[Any]:
-    return list(read_json(output)["maps"])
+    # What an interactive multipathd prints has its prompt in front.
+    return list(read_json(output[output.index("{") : output.rindex("}") + 1])["maps"])
 
 
 def _json_group(entry: Mapping[str, Any]) -> Group:

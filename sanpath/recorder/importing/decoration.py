@@ -1,5 +1,5 @@
-"""What is put around the lines of a text: marks of quotation, names of hosts, times of logs, colours; and line ends of
-the old Mac OS (CR), as spreadsheets there still write them.
+"""What is put around the lines of a text: marks of quotation, names of hosts, times of logs, colours; and line ends
+of the old Mac OS (CR), as spreadsheets there still write them.
 
 > Linux 5.14.0 (db1)           a mail that quotes them
 db1: Linux 5.14.0 (db1)        pdsh

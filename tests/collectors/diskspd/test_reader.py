@@ -46,6 +46,33 @@ def test_results_in_one_file_are_steps_one_after_the_other() -> None:
     assert ends[1].seen - begins[1].seen == 30_000_000
 
 
+def tables_of(text: str) -> str:
+    """The tables of a result, without what is above and below them, as people paste them."""
+    after = text[text.index("Total IO") :]
+    return re.split(r"^(?:Totals:|Results for)", after, maxsplit=1, flags=re.MULTILINE)[0]
+
+
+def counted(items: list[Item]) -> list[dict[str, object]]:
+    """Of each load row by row, what was counted; without the configuration."""
+    rows = [item for item in items if isinstance(item, Rows) and item.table.kind == "load"]
+    return [{m: v for m, v in row.values.items() if m != "in_flight_configured"} for row in rows]
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_tables_alone_give_the_same_figures(times: int) -> None:
+    whole, tables = read(OLD.encode()), read(tables_of(OLD).encode() * times)
+    assert counted(tables) == counted(whole) * times
+    for begin, end in zip(events(tables, "step-begin"), events(tables, "step-end"), strict=True):
+        assert (end.seen - begin.seen) / 1e6 == pytest.approx(30.0, rel=1e-3)
+
+
+def test_sums_of_reads_and_writes_alone_are_recognised_and_refused_for_what_is_missing() -> None:
+    sums = tables_of(OLD).partition("Read IO")[0].encode()
+    assert DiskSpdResult.recognises(sums, "paste.txt")
+    with pytest.raises(CollectorError, match="give the tables Read IO and Write IO"):
+        read(sums)
+
+
 def test_xml_results_in_one_file() -> None:
     later = SERIES.replace("13:14:15", "14:14:15").replace("<RequestCount>4<", "<RequestCount>8<")
     items = read((SERIES + "\n" + later).encode())

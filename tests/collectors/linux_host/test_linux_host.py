@@ -182,6 +182,15 @@ def test_one_path_a_group_is_failover_whatever_the_selector() -> None:
     assert multipath.policy(groups[:1]) == "service_time"
 
 
+@pytest.mark.parametrize(("before", "after"), [("", ""), ("multipathd> list maps json\n", "\nmultipathd> ")])
+def test_what_multipathd_prints_around_its_maps_does_not_matter(before: str, after: str) -> None:
+    paths = '[{"dev_t": "8:16", "dm_st": "active"}]'
+    maps = f'{{"maps": [{{"name": "a", "path_groups": [{{"selector": "round-robin 0", "paths": {paths}}}]}}]}}'
+    assert multipath.parse_multipathd(f"{before}{maps}{after}") == {
+        "a": [Group("round-robin 0", "", {"8:16": "active"})]
+    }
+
+
 @pytest.mark.parametrize("answer", ["", "fail\n", "{}", '{"maps": [{"name": "a"}]}', '{"maps": 3}', "[]"])
 def test_what_multipathd_says_instead_of_maps_is_no_knowledge(answer: str) -> None:
     assert multipath.parse_multipathd(answer) is None

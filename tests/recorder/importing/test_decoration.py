@@ -75,6 +75,25 @@ def test_what_belongs_to_a_line_is_left(content: bytes, tmp_path: Path) -> None:
     assert (b"".join(file.chunks()), file.removed) == (content, "")
 
 
+@pytest.mark.parametrize("content", [REPORT, in_front(b"> "), in_front(b"db1: ")], ids=["plain", "mail", "pdsh"])
+@pytest.mark.parametrize("packed", [bytes, gzip.compress], ids=["plain", "packed"])
+def test_any_text_may_end_its_lines_in_cr(content: bytes, packed: Callable[[bytes], bytes], tmp_path: Path) -> None:
+    texts = []
+    for end in (b"\n", b"\r"):
+        path = tmp_path / f"{end.hex()}.txt"
+        path.write_bytes(packed(content.replace(b"\n", end)))
+        file = ImportedFile(path)
+        texts.append((b"".join(file.chunks()), file.head(), file.removed))
+    assert texts[0] == texts[1]
+
+
+@pytest.mark.parametrize("size", [1, (1 << 16) - 1, 1 << 16])
+def test_the_end_of_what_is_looked_at_in_the_middle_of_a_crlf_changes_nothing(size: int, tmp_path: Path) -> None:
+    path = tmp_path / "one-long-line.txt"
+    path.write_bytes(content := b"x" * size + b"\r\nnext line\r\n")
+    assert b"".join(ImportedFile(path).chunks()) == content
+
+
 def test_lines_of_several_hosts_are_to_be_told_apart_first() -> None:
     report = b"".join(in_front(host, REPORT * 2) for host in (b"db1: ", b"db2: "))
     assert other_file(report, "iostat.txt") == (
