@@ -61,7 +61,8 @@ class ResultReader(ABC):
     measurement, such as a cool-down. `versions`: those of the same generator that the recording holds already, for
     files that do not contain it. `described`: local id → attributes of the loads, as files of settings that are
     imported together with this one describe them. `day_first`: dates of which it does not show have the day before
-    the month. `set_back_us`: by how much the clock is set back after a local time that comes twice; 0: it comes once.
+    the month. `host`: the machine of the file, if a person named it. `set_back_us`: by how much the clock is set back
+    after a local time that comes twice; 0: it comes once.
     `continues_us`: a local time from which on the reader's times go on as if the clock had not been set back.
     """
 
@@ -70,6 +71,7 @@ class ResultReader(ABC):
     versions: Collection[str] = ()
     described: Mapping[str, Mapping[str, Scalar]] = MappingProxyType({})
     day_first = False
+    host: str | None = None
     set_back_us: Callable[[int], int] = staticmethod(lambda _: 0)
     continues_us: int | None = None
 

@@ -30,7 +30,7 @@ def as_text(comparison: SideBySide, width: int | None = None) -> str:
         table = Table("direction", "block", "outstanding", *letters, box=None, padding=(0, 2, 0, 0))
         for row in comparison.rows:
             size = "?" if row.operation_bytes is None else kibibytes(row.operation_bytes)
-            direction = ", ".join(filter(None, (row.direction, row.flushes and "flushed", row.pattern)))
+            direction = ", ".join(filter(None, (row.direction, "flushed" if row.flushes else "", row.pattern)))
             table.add_row(direction, size, count(row.in_flight), *(_cell(row, step) for step in row.steps))
         parts.append(table)
     else:

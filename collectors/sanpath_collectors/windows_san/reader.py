@@ -48,12 +48,15 @@ class WindowsSan(ResultReader):
                 Failure.UNREADABLE,
                 "it is not a complete inventory of a Windows host: export one with the script of the README",
             )
-        host = (export.computer or self.load).lower()
+        host = (export.computer or self.host or self.load).lower()
         rows = list(statistics_rows(export, host))
         self.clock = "utc" if rows else "none"
         yield from inventory(export, host)
         yield from rows
         seen_us = rows[0].seen[0] if rows else 0
+        if export.computer is None and self.host is None:
+            text = "it does not contain the name of its machine, which is therefore called"
+            yield warning(seen_us, "host-unknown", f"{text} {host} (--host or --name changes that)")
         for code, text in _remarks(export, host):
             yield warning(seen_us, code, text)
 
@@ -69,11 +72,6 @@ _CLASS_MEMBERS = (
 
 
 def _remarks(export: Export, host: str) -> Iterator[tuple[str, str]]:
-    if export.computer is None:
-        yield (
-            "host-unknown",
-            f"it does not contain the name of its machine, which is therefore called {host} (--name changes that)",
-        )
     if export.version > VERSION:
         yield "newer-script", f"the script is version {export.version}: parts that are new in it are left out"
     if export.untimed:

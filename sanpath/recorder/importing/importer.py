@@ -123,6 +123,7 @@ def import_file(request: ImportRequest, progress: Callable[[int], None] = lambda
         writer.inventory(layout.CONFIG, placement.begins or clock.anchor_us, item)
     result = reader(source if recording is None else _load_name(request, source, spec, reader, recording, files[0]))
     result.versions = _versions(recording, spec.name)
+    result.host = from_host
     result.set_back_us = placement.set_back_us
     result.day_first = day_comes_first(placement, files, reader, recording, spec.name)
     remarks += [DAY_FIRST] if result.day_first else []

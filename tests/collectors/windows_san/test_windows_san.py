@@ -160,6 +160,15 @@ def test_a_file_without_its_machine_is_called_as_the_source_and_says_so() -> Non
     assert "--name" in reported(items)["host-unknown"]
 
 
+def test_a_machine_that_a_person_names_is_called_so_and_nothing_is_missing() -> None:
+    reader = WindowsSan("windows_san-2")
+    reader.host = "sql1"
+    items = [*reader.feed((CASES / "mpclaim-show-disks/mpclaim.txt").read_bytes()), *reader.finish()]
+    assert node(items, "host", "sql1").ids == {"name": ("sql1",)}
+    assert "windows_san-2" not in str(items)
+    assert "host-unknown" not in reported(items)
+
+
 def test_one_of_a_kind_is_read_like_a_list_of_one() -> None:
     """ConvertTo-Json of PowerShell 5.1 leaves the brackets away."""
     alone = json.loads(SCRIPT.decode("utf-8-sig"))
