@@ -95,6 +95,7 @@ class Updates:
         self._load = load
         self._inventory = Inventory(load)
         self._running: _Running | None = None
+        self._ended_us: int | None = None
         self.count = 0
 
     def items(self, update: Update) -> Iterator[Item]:
@@ -108,7 +109,10 @@ class Updates:
         if test is None:
             self.count += 1
             specification = next(iter(update.specifications.values())) if len(update.specifications) == 1 else None
-            test = self._running = _Running(self.count, update.version, specification, seen_us - interval_us, seen_us)
+            begin_us = seen_us - interval_us
+            if self._ended_us is not None and self._ended_us < seen_us:
+                begin_us = max(begin_us, self._ended_us + 1)  # Intervals and time stamps are of two clocks.
+            test = self._running = _Running(self.count, update.version, specification, begin_us, seen_us)
         if not test.updates or seen_us - test.last_us > _UPDATE_GAP_US:
             test.updates += 1
             test.name_counts.clear()
@@ -123,6 +127,7 @@ class Updates:
         test, self._running = self._running, None
         if test is None:
             return
+        self._ended_us = test.last_us
         yield from self._begin_step(test)
         if test.errors:
             text = f"test {test.number}: Iometer counted {test.errors:,} I/Os that failed"

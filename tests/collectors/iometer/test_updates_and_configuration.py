@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 
@@ -12,6 +14,7 @@ from sanpath_collectors.iometer.reader import IometerReader, UpdatesReader
 
 CASES = Path(__file__).parent
 UPDATES = "updates/instresults.csv"
+FORMAT = "%Y-%m-%d %H:%M:%S:%f"
 CONFIGURATION = "configuration/six-luns.icf"
 
 
@@ -32,6 +35,38 @@ def series(items: list[Item], load: str, metric: str) -> list[tuple[int, float]]
             if value is not None:
                 found.append((item.seen[0], value))
     return found
+
+
+@pytest.mark.parametrize("pause", [0.002, 0.5, 0.999, 1.001, 5])
+def test_a_test_that_follows_at_once_does_not_begin_in_the_one_before_it(pause: float) -> None:
+    text = content(UPDATES).decode()
+    second = (
+        text.index("'Test Type", 1) if "'Test Type" in text[1:] else text.index("'Access spec", text.index(",ALL,"))
+    )
+    ended, begun = (events[number].seen for events, number in zip(marks(read(text.encode())), (0, 1), strict=True))
+    first_row = next(row.seen[0] for row in load_rows(read(text.encode())) if row.seen[0] > begun)
+    earlier = timedelta(microseconds=first_row - ended) - timedelta(seconds=pause)
+
+    def moved(found: re.Match[str]) -> str:
+        return (datetime.strptime(found[0], FORMAT) - earlier).strftime(FORMAT)[:-3]
+
+    items = read((text[:second] + re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d:\d{3}", moved, text[second:])).encode())
+    ends, begins = marks(items)
+    assert ends[0].seen < begins[1].seen < ends[1].seen
+    last_us: dict[str, int] = {}
+    for row in load_rows(items):
+        assert row.seen[0] > last_us.get(row.entity[0], 0)
+        last_us[row.entity[0]] = row.seen[0]
+
+
+def marks(items: list[Item]) -> tuple[list[Event], list[Event]]:
+    """The ends of steps, and their begins."""
+    found = [item for item in items if isinstance(item, Event)]
+    return [e for e in found if e.name == "step-end"], [e for e in found if e.name == "step-begin"]
+
+
+def load_rows(items: list[Item]) -> list[Rows]:
+    return [item for item in items if isinstance(item, Rows)]
 
 
 def first_test() -> list[Item]:
