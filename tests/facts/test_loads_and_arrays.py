@@ -42,9 +42,9 @@ def test_sizes_are_compared_only_where_the_data_are_accessed_alike(sizes: tuple[
     """Of what differs in two ways, neither is the reason."""
     rates = [26_000.0, 26_000.0 if same == "ops" else 26_000.0 * sizes[0] / sizes[1]]
     own, other = (load(512, rate, size) for rate, size in zip(rates, sizes, strict=True))
-    for access, is_said in ((RANDOM, True), (SEQUENTIAL, False), (Access(), False)):
+    for access, is_reported in ((RANDOM, True), (SEQUENTIAL, False), (Access(), False)):
         loads = [in_step("a", own, RANDOM), in_step("b", other, access)]
-        assert any("with blocks of" in words for words in throughput_in_words(loads, loads[0])) == is_said
+        assert any("with blocks of" in words for words in throughput_in_words(loads, loads[0])) == is_reported
     # Whatever else was done with these sizes changes nothing, in any order.
     others = [in_step("b", other, RANDOM), in_step("c", other, SEQUENTIAL), in_step("d", load(512, 9e4, 512), RANDOM)]
     loads = [in_step("a", own, RANDOM), others[0]]
