@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from math import isclose
 
 from sanpath.facts.load.loads import LoadFacts
+from sanpath.facts.load.stacks import Stacked, uppermost
 from sanpath.facts.samples.absences import over_whole_steps
 from sanpath.facts.samples.step_samples import StepSamples, gauge_or_rates, sum_of_known
 from sanpath.model import DIRECTIONS, Step
@@ -18,8 +18,9 @@ _OWNERS = {"lun": "host", "vdisk": "vm"}
 """Kind of device → the machine that does the I/O. The first that anything reports is nearer to the load."""
 ARRAY_TIMES = ("service", "queue", "san", "qos_limit")
 """Parts of the time that an array takes for an I/O, each of which it may report."""
-_STACK = ("md", "dm-", "bcache", "drbd")
-"""Names of software RAID, maps of the device mapper, caches and replicas, each of which may stand on those before."""
+_STACK = ("md", "dm-", "bcache", "drbd", "loop")
+"""Names of software RAID, maps of the device mapper, caches, replicas and files that are devices, each of which may
+stand on those before."""
 _BUSY_RATIO = 0.1
 """From this share of its highest rate on, a host is busy."""
 _HELD_RATIO = 0.5
@@ -28,8 +29,6 @@ _ALL_RATIO = 0.9
 """From this share of its recording on, a busy period is all of it."""
 _TAKES_PART_RATIO = 0.1
 """Share of the outstanding I/Os of the busiest host from which another host takes part in the test."""
-_SAME_RATE = 0.02
-"""Relative difference of the bytes of devices that count the same I/Os: their windows are read one after another."""
 MOVED_ABOVE = 0.05
 """Share of a device's bytes from which they are those of the devices above it. A volume that idles moves less.
 Parity, a resync or copies for a snapshot move several times what the volume moves."""
@@ -118,8 +117,7 @@ def _seconds_in_a_second(device: StepSamples, direction: str) -> float:
 def busiest_devices(topology: Topology, kind: str, samples: Sequence[StepSamples]) -> list[StepSamples]:
     """Return the topmost block devices or virtual disks that time their I/Os, the one with the highest rate in any
     window first."""
-    timed = [each for each in samples if any(in_flight_of([each], direction) for direction in DIRECTIONS)]
-    devices = [sample for sample, _ in _topmost(topology, kind, timed)]
+    devices = [sample for sample, _ in _topmost(topology, kind, samples) if _in_flight(sample)]
     return sorted(devices, key=lambda device: -max(_rate_by_window(device).values(), default=0.0))
 
 
@@ -167,46 +165,81 @@ def _rate_by_window(device: StepSamples) -> Mapping[int, float]:
 def _topmost(topology: Topology, kind: str, samples: Sequence[StepSamples]) -> Iterator[tuple[StepSamples, str]]:
     """Yield block devices with their host, or virtual disks with their machine, or either with itself if that is not
     known: of a device and those above it, such as a multipath map over its paths, the upper ones if they move its
-    bytes. A volume that idles on it says nothing about the rest of the device."""
-    luns = [topology.known_as.get((sample.source, kind, sample.entity)) for sample in samples]
-    rates: dict[tuple[str, str], float] = {}
-    for sample, lun in zip(samples, luns, strict=True):
-        if lun is not None:
+    bytes. A volume that idles on it says nothing about the rest of the device.
+
+    Where no source says what a device is made of, its name and what it moves tell. A device whose I/Os are counted
+    and not timed has the times of those below it."""
+    known: dict[tuple[str, str], StepSamples] = {}
+    for sample in samples:
+        if (lun := topology.known_as.get((sample.source, kind, sample.entity))) is not None:
             key = (sample.step, lun)
-            rates[key] = max(rates.get(key, 0.0), sum(sample.rate(f"bytes_{d}_total") or 0.0 for d in DIRECTIONS))
-    topmost: dict[tuple[str, str], list[tuple[StepSamples, str]]] = defaultdict(list)
-    for sample, lun in zip(samples, luns, strict=True):
-        if lun is None:
+            known[key] = max(known.get(key, sample), sample, key=lambda each: (_in_flight(each), _moved(each)))
+    groups: dict[tuple[str, str], dict[str, StepSamples]] = defaultdict(dict)
+    owners: dict[str, str] = {}
+    for (step, lun), sample in known.items():
+        owner = next(iter(topology.related(lun, "attached_to", _OWNERS[kind])), None)
+        owners[lun] = owner or lun
+        above = sum(_moved(known[step, upper]) for upper in topology.uppers(lun, "lun") if (step, upper) in known)
+        if not above or above < MOVED_ABOVE * _moved(sample):
+            groups[step, owner or sample.source][lun] = sample
+    for (step, _), devices in groups.items():
+        for lun, parts in uppermost([_stacked(topology, lun, sample) for lun, sample in devices.items()]).items():
+            lower = [known[step, part] for part in parts or topology.members(lun, "lun") if (step, part) in known]
+            yield _timed_below(devices[lun], lower), owners[lun]
+
+
+def _in_flight(device: StepSamples) -> float:
+    return sum(in_flight_of([device], direction) for direction in DIRECTIONS)
+
+
+def _moved(device: StepSamples) -> float:
+    return sum(_rate(device, "bytes", direction) for direction in DIRECTIONS)
+
+
+def _stacked(topology: Topology, lun: str, device: StepSamples) -> Stacked:
+    """A device with its level by its name, if its parts are not known: iostat reports none."""
+    level = 0 if topology.members(lun, "lun") else level_by_name(topology, lun)
+    moved, ops = ((_rate(device, what, "read"), _rate(device, what, "write")) for what in ("bytes", "ops"))
+    waits = (in_flight_of([device], "read"), in_flight_of([device], "write"))
+    return Stacked(lun, level, moved, ops, waits, multiplies=level == 1)
+
+
+def _timed_below(device: StepSamples, lower: Sequence[StepSamples]) -> StepSamples:
+    """Return a device with the time that an I/O takes at those below it, if its own are counted and not timed."""
+    if _in_flight(device):
+        return device
+    for direction in DIRECTIONS:
+        ops, wait = f"ops_{direction}_total", f"latency_seconds_{direction}_total"
+        done = sum(_rate(each, "ops", direction) for each in lower)
+        if not device.rate(ops) or not done:
             continue
-        above = sum(rates.get((sample.step, upper), 0.0) for upper in topology.uppers(lun, "lun"))
-        if not above or above < MOVED_ABOVE * rates[sample.step, lun]:
-            owner = next(iter(topology.related(lun, "attached_to", _OWNERS[kind])), lun)
-            topmost[sample.step, owner].append((sample, lun))
-    for (step, host), devices in topmost.items():
-        levels: dict[int, list[tuple[StepSamples, str]]] = defaultdict(list)
-        for sample, lun in devices:
-            levels[_level(topology, lun)].append((sample, lun))
-        totals = {level: sum(rates[step, lun] for _, lun in found) for level, found in levels.items()}
-        top = max(level for level, total in totals.items() if total >= max(totals.values()) / 2)
-        below = max((level for level in totals if level < top), default=top)
-        # Devices of a kind that each move what all below them move stand on each other, such as a volume on a map.
-        stacked = [
-            sample
-            for sample, lun in levels[top]
-            if below < top and isclose(rates[step, lun], totals[below], rel_tol=_SAME_RATE)
-        ]
-        upper = max(stacked, key=lambda each: sum(in_flight_of([each], d) for d in DIRECTIONS), default=None)
-        yield from ((sample, host) for sample, _ in levels[top] if sample is upper or sample not in stacked)
+        mean = in_flight_of(lower, direction) / done
+        by_window = [_by_window(each, wait, ops) for each in lower]
+        waits = []
+        for ended, rate in zip(device.ended_us, device.rates.get(ops, ()), strict=False):
+            pairs = [each[ended] for each in by_window if ended in each]
+            count = sum(count for _, count in pairs)
+            waits.append(None if rate is None else rate * (sum(w for w, _ in pairs) / count if count else mean))
+        overall, in_all = device.overall, (device.rate(ops) or 0.0) * mean
+        device = replace(
+            device,
+            rates={**device.rates, wait: waits} if device.rates else device.rates,
+            overall=None if overall is None else replace(overall, rates={**overall.rates, wait: in_all}),
+            mean_rates={**device.mean_rates, wait: in_all} if device.mean_rates else device.mean_rates,
+        )
+    return device
 
 
-def _level(topology: Topology, lun: str) -> int:
-    """Return how high a device stands, by its name, if its parts are not known: iostat reports none.
-
-    0: a disk, or a device whose parts are known. What two levels of one host move is the same I/O."""
-    return 0 if topology.members(lun, "lun") else level_by_name(topology, lun)
+def _by_window(device: StepSamples, wait: str, ops: str) -> Mapping[int, tuple[float, float]]:
+    """Return end of each window, microseconds → seconds of latency, and I/Os, in a second."""
+    values = zip(device.ended_us, device.rates.get(wait, ()), device.rates.get(ops, ()), strict=False)
+    return {ended: (waited, done) for ended, waited, done in values if waited is not None and done is not None}
 
 
 def level_by_name(topology: Topology, lun: str) -> int:
     """Return the place of a block device in the usual stack of Linux, by its name; 0: a disk."""
-    name = next(iter(topology.entities[lun].ids.get("device", ())), "")
+    entity = topology.entities[lun]
+    name = next(iter(entity.ids.get("device", ())), "")
+    if entity.attributes.get("map") and not name.startswith(_STACK):
+        name = _STACK[1]
     return next((level for level, start in enumerate(_STACK, start=1) if name.startswith(start)), 0)

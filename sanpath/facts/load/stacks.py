@@ -1,0 +1,186 @@
+"""Finds the block devices whose I/Os are those of a host, each once, by what they move, where no source says what
+stands on what: iostat, sar and node_exporter report a name and its bytes.
+
+What a device moves, the devices below it move too: once, or several times where they hold copies or parity. Devices
+that no upper one explains are load of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from math import isclose
+
+_SAME = 0.02
+"""Relative difference of the bytes of devices that count the same I/Os: their windows are read one after another."""
+_ALIKE = 0.05
+"""Relative difference of what the members of one array write: what the array notes of itself comes on top."""
+_MOST_COPIES = 3
+"""A mirror may have three sides, and RAID 6 reads and writes two blocks of parity with each block of data."""
+_NO_SHORTER, _CLOCK_SECONDS = 0.8, 5e-5
+"""An I/O takes no less time above than below: ratio, and seconds by which rounded times may differ."""
+_LEAST = 0.01
+"""Share of the bytes of the busiest device below which nothing is concluded of a device."""
+_MOST_PARTS = 8
+"""Most devices among which parts are sought."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stacked:
+    """What a device moves, or several together. `level`: its place in the usual stack by its name, 0: a disk.
+
+    `moved`, `ops` and `waits`: bytes, I/Os and seconds of latency in a second, of reads and of writes. `multiplies`:
+    it is software RAID, whose members may differ."""
+
+    name: str
+    level: int
+    moved: tuple[float, float]
+    ops: tuple[float, float]
+    waits: tuple[float, float]
+    multiplies: bool = False
+
+    @property
+    def total(self) -> float:
+        """Bytes a second in both directions."""
+        return sum(self.moved)
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether the time of its I/Os is counted, which older kernels of Linux do not count for software RAID."""
+        return any(self.waits) or not any(self.ops)
+
+
+def uppermost(devices: Sequence[Stacked]) -> dict[str, tuple[str, ...]]:
+    """Return the devices whose I/Os are the load → the devices below that each explains, () if none.
+
+    What moves no more than the lower devices and cannot be placed is contained in what they move."""
+    stacks = _Stacks({device: () for device in devices if device.level == 0})
+    least = _LEAST * max((device.total for device in devices), default=0.0)
+    for level in sorted({device.level for device in devices} - {0}):
+        lower = [device for device in devices if device.level < level]
+        # Of devices that stand on each other, the lower one has fewer I/Os outstanding.
+        own = sorted((device for device in devices if device.level == level), key=lambda each: sum(each.waits))
+        busy = [device for device in own if device.total >= least]
+        stacks.place(busy, _exact)
+        for device in busy:
+            stacks.place([device], _parts)
+        stacks.place(busy, _parts)
+        held = (1 + _SAME) * sum(device.total for device in lower)
+        for device in own:
+            if device not in stacks.placed and device.total > held and (device.is_timed or not lower):
+                stacks.below[device] = ()
+    return {device.name: tuple(part.name for part in parts) for device, parts in stacks.below.items()}
+
+
+@dataclass(slots=True)
+class _Stacks:
+    """`below`: as of uppermost, so far. `placed`: devices whose parts are known."""
+
+    below: dict[Stacked, Sequence[Stacked]]
+    placed: set[Stacked] = field(default_factory=set)
+
+    def place(
+        self, uppers: Sequence[Stacked], find: Callable[[Stacked, Sequence[Stacked]], Sequence[Stacked]]
+    ) -> None:
+        """Put these devices, or those of them that are not yet placed, on the parts that they have together."""
+        left = [device for device in uppers if device not in self.placed]
+        if left and (parts := find(_together(left), list(self.below))):
+            for part in parts:
+                del self.below[part]
+            self.below |= dict.fromkeys(left, parts)
+            self.placed.update(left)
+
+
+def _together(devices: Sequence[Stacked]) -> Stacked:
+    def sums(values: Iterable[tuple[float, float]]) -> tuple[float, float]:
+        reads, writes = zip(*values, strict=True)
+        return sum(reads), sum(writes)
+
+    return Stacked(
+        "",
+        max(device.level for device in devices),
+        sums(device.moved for device in devices),
+        sums(device.ops for device in devices),
+        sums(device.waits for device in devices),
+        multiplies=all(device.multiplies for device in devices),
+    )
+
+
+def _parts(upper: Stacked, lower: Sequence[Stacked]) -> Sequence[Stacked]:
+    """The devices whose bytes are those of the upper one, with copies and parity. Empty: none, or it is not clear."""
+    return _exact(upper, lower) or _copies(upper, lower) or _exact(upper, lower, ambiguous=True)
+
+
+def _exact(upper: Stacked, lower: Sequence[Stacked], ambiguous: bool = False) -> Sequence[Stacked]:
+    """The fewest devices that move the same together. `ambiguous`: also if others write as much as one of them, so
+    that they might be its mirror."""
+    able = _able(upper, lower)
+    for parts in _choices(able):
+        moved = _together(parts).moved
+        differ = sum(abs(one - other) for one, other in zip(moved, upper.moved, strict=True))
+        others = [device for device in able if device not in parts]
+        is_clear = ambiguous or not any(_writes_alike(one, other) for one in parts for other in others)
+        if differ <= _SAME * upper.total and is_clear and _takes_no_longer(parts, upper):
+            return parts
+    return ()
+
+
+def _choices(devices: Sequence[Stacked]) -> Iterator[tuple[Stacked, ...]]:
+    """Ways to choose from devices, few before many. Of many devices: one, those that move as much, or all but one."""
+    if len(devices) <= _MOST_PARTS:
+        for count in range(1, len(devices) + 1):
+            yield from combinations(devices, count)
+        return
+    yield from combinations(devices, 1)
+    yield from dict.fromkeys(
+        tuple(each for each in devices if isclose(each.total, one.total, rel_tol=_ALIKE)) for one in devices
+    )
+    yield from (tuple(each for each in devices if each is not one) for one in devices)
+    yield tuple(devices)
+
+
+def _copies(upper: Stacked, lower: Sequence[Stacked]) -> Sequence[Stacked]:
+    """The devices that write what the upper one does, with copies or parity: as much each, and none more than all.
+
+    Each read is read once; parity is read for what is written. Members of software RAID may differ, if their reads
+    add up: one of them fails, or is slow."""
+    reads, writes = upper.moved
+    able = [device for device in _able(upper, lower) if device.moved[1] <= (1 + _ALIKE) * writes]
+    groups = dict.fromkeys(tuple(each for each in able if each is one or _writes_alike(one, each)) for one in able)
+    fitting = [parts for parts in groups if len(parts) > 1 and _are_copies(parts, upper, parity=len(parts) > 2)]
+    fitting = [parts for parts in fitting if len(parts) > 2 or isclose(_ratio(parts, upper), 2, rel_tol=_ALIKE)]
+    if not fitting and upper.multiplies and len(able) > 1 and reads and _are_copies(able, upper, parity=False):
+        return able
+    return min(fitting, key=lambda parts: abs(_ratio(parts, upper) - round(_ratio(parts, upper))), default=())
+
+
+def _ratio(parts: Sequence[Stacked], upper: Stacked) -> float:
+    return _together(parts).moved[1] / upper.moved[1]
+
+
+def _are_copies(parts: Sequence[Stacked], upper: Stacked, parity: bool) -> bool:
+    (reads, writes), (read, written) = upper.moved, _together(parts).moved
+    most_read = (1 + _SAME) * reads + (written if parity else _SAME * written)
+    is_written = (1 - _SAME) * writes <= written <= (1 + _ALIKE) * _MOST_COPIES * writes and writes > 0
+    return is_written and (1 - _SAME) * reads <= read <= most_read and _takes_no_longer(parts, upper)
+
+
+def _able(upper: Stacked, lower: Sequence[Stacked]) -> list[Stacked]:
+    """The devices that may be parts of the upper one: they are not next to idle."""
+    return [each for each in lower if each.total >= _LEAST * upper.total]
+
+
+def _writes_alike(one: Stacked, other: Stacked) -> bool:
+    return one.moved[1] > 0 and isclose(one.moved[1], other.moved[1], rel_tol=_ALIKE)
+
+
+def _takes_no_longer(parts: Sequence[Stacked], upper: Stacked) -> bool:
+    """Whether I/Os of these devices may be parts of the upper one's."""
+    lower = _together(parts)
+    both = zip(upper.ops, upper.waits, lower.ops, lower.waits, strict=True)
+    return all(
+        wait / done >= _NO_SHORTER * below_wait / below_done - _CLOCK_SECONDS
+        for done, wait, below_done, below_wait in both
+        if done and wait and below_done
+    )
