@@ -30,7 +30,7 @@ from sanpath_collectors.iostat.parse_sar import SarReports
 from sanpath_collectors.iostat.parse_sar import header as sar_header
 from sanpath_collectors.iostat.ports import link_speed
 from sanpath_collectors.iostat.report import Report, Values, busiest_core, busy_ratio
-from sanpath_collectors.iostat.stacks import Traffic
+from sanpath_collectors.iostat.stacks import Traffic, is_map
 from sanpath_collectors.iostat.tables import HBA, HOST, LUN, Rate
 from sanpath_collectors.iostat.times import Stamp
 
@@ -187,7 +187,8 @@ class IostatResult(ResultReader):
             if report.table is HBA:
                 yield SourceEntity(kind, name, label, {"name": (label,)} if node else {}, {"technology": "ethernet"})
             else:
-                yield SourceEntity(kind, name, label, {"device": (name,)})
+                attributes = {"map": name} if is_map(name) else {}
+                yield SourceEntity(kind, name, label, {"device": (name,)}, attributes)
             if node:
                 yield SourceLink("attached_to", (kind, name), ("host", node), "the machine in its title")
 

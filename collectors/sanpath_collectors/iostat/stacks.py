@@ -18,6 +18,9 @@ _KERNEL_DISK = re.compile(
     r"(?:sd|vd|xvd|hd|dasd|emcpower|rssd|fio)[a-z]+|(?:nvme\d+(?:c\d+)?n|mmcblk|nbd|rbd|drbd|nullb|pmem)\d+"
 )
 """Devices that are not made of others, by the kernel's names. A multipath map or a logical volume has any other."""
+_OTHER_KERNEL_NAME = re.compile(
+    r"(?:dm-|md_?|bcache|loop|zd|dev)\d.*|md_.+|(?:cciss|ida|rd)[!/].+|scini[a-z]+|skd.+|rsxx.+"
+)
 _EQUAL, _CLOSE = 0.01, 0.05
 """Relative difference of bytes up to which devices may be the parts of another one: in all, and interval by interval,
 at whose ends some I/Os are on the way. Any other choice of parts has to differ by more than the second, or nothing is
@@ -31,6 +34,15 @@ _CLEARLY_MORE = 1.05
 """Ratio of the outstanding I/Os from which one of two devices stands above the other."""
 _MOST_PARTS = 12
 """Most devices among which parts are sought: there are 4,096 ways to choose from as many."""
+
+
+def is_map(name: str) -> bool:
+    """Whether a name is that of a map of the device mapper, as iostat -N and sar print it, and no name of the kernel.
+
+    >>> [is_map(name) for name in ("rhel-root", "mpatha", "sda", "nvme0n1", "dm-0", "md127", "dev8-0")]
+    [True, True, False, False, False, False, False]
+    """
+    return not (_KERNEL_DISK.fullmatch(name) or _OTHER_KERNEL_NAME.fullmatch(name))
 
 
 class Traffic:
