@@ -172,8 +172,9 @@ def _topmost(topology: Topology, kind: str, samples: Sequence[StepSamples]) -> I
     known: dict[tuple[str, str], StepSamples] = {}
     for sample in samples:
         if (lun := topology.known_as.get((sample.source, kind, sample.entity))) is not None:
-            key = (sample.step, lun)
-            known[key] = max(known.get(key, sample), sample, key=lambda each: (_in_flight(each), _moved(each)))
+            other = known.get((sample.step, lun))
+            found = sample if other is None else max(other, sample, key=lambda each: (_in_flight(each), _moved(each)))
+            known[sample.step, lun] = found
     groups: dict[tuple[str, str], dict[str, StepSamples]] = defaultdict(dict)
     owners: dict[str, str] = {}
     for (step, lun), sample in known.items():

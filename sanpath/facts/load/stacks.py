@@ -161,9 +161,10 @@ def _ratio(parts: Sequence[Stacked], upper: Stacked) -> float:
 
 def _are_copies(parts: Sequence[Stacked], upper: Stacked, parity: bool) -> bool:
     (reads, writes), (read, written) = upper.moved, _together(parts).moved
-    most_read = (1 + _SAME) * reads + (written if parity else _SAME * written)
-    is_written = (1 - _SAME) * writes <= written <= (1 + _ALIKE) * _MOST_COPIES * writes and writes > 0
-    return is_written and (1 - _SAME) * reads <= read <= most_read and _takes_no_longer(parts, upper)
+    differ = _SAME * upper.total
+    are_read = reads - differ <= read <= reads + (written if parity else 0.0) + differ
+    are_written = writes > 0 and writes - differ <= written <= (1 + _ALIKE) * _MOST_COPIES * writes
+    return are_read and are_written and _takes_no_longer(parts, upper)
 
 
 def _able(upper: Stacked, lower: Sequence[Stacked]) -> list[Stacked]:
