@@ -29,7 +29,7 @@ class FioReader(LoadReader):
         self._inventory = Inventory(self.load)
         self._groups: dict[tuple[int, int], Group] = {}
         self._clock = _Clock(0, 0, dated=False)
-        self._begun_seen_us = 0
+        self._begun_seen_us: dict[int, int] = {}
         self._loads: dict[str, str] = {}
         self._passthrough_text = ""
 
@@ -86,7 +86,6 @@ class FioReader(LoadReader):
             jobs = [job for job in current.jobs if job.place == place]
             match group.update(jobs, self._clock.time_us):
                 case "begun":
-                    yield from self._end_running(before=place)
                     yield self._event("step-begin", group, self._clock.time_us)
                 case "ramp over" | "ramp over earlier":
                     yield self._event("ramp-end", group, group.ramp_ended_us)
@@ -94,9 +93,9 @@ class FioReader(LoadReader):
                 case "ended":
                     yield from self._end_step(group)
 
-    def _end_running(self, before: tuple[int, int] | None = None) -> Iterator[Item]:
-        for place, group in self._groups.items():
-            if group.state in ("running", "ramp") and (before is None or place < before):
+    def _end_running(self) -> Iterator[Item]:
+        for group in self._groups.values():
+            if group.state in ("running", "ramp"):
                 group.state = "ended"
                 yield from self._end_step(group)
 
@@ -134,9 +133,9 @@ class FioReader(LoadReader):
     def _event(self, name: Literal["step-begin", "ramp-end", "step-end"], group: Group, time_us: int) -> Event:
         step, clock = load_step(step_number(group.jobs[0].place), group.jobs, self._loads), self._clock
         # Each status is late by another time, yet no step ends before it begins.
-        seen_us = max(self._begun_seen_us, clock.seen(time_us))
-        if name != "ramp-end":
-            self._begun_seen_us = seen_us
+        seen_us = max(self._begun_seen_us.get(step.group, 0), clock.seen(time_us))
+        if name == "step-begin":
+            self._begun_seen_us[step.group] = seen_us
         return step.event(name, seen_us, time_us if clock.dated else None)
 
 

@@ -70,7 +70,8 @@ class JobClock:
 
 @dataclass(slots=True)
 class Group:
-    """Jobs between two `stonewall`s, and so a load step.
+    """Jobs of one groupid, and so a load step, which ends when they have: groups run one after the other, or (new_group)
+    at the same time.
 
     `time_us`: fio's clock at the last status. `clocks`: name of a job → its clock.
     """
@@ -117,7 +118,7 @@ class Group:
             return "ramp over"
         if self.ops == ops:
             # The run time of a stalled job still increases; the run time of a job that has ended does not.
-            if self.state == "running" and self.runtime_us == runtime_us:
+            if self.state in ("running", "ramp") and self.runtime_us == runtime_us > 0:
                 self.state = "ended"
                 return "ended"
             return "ramp over earlier" if self._is_earlier() else "none"

@@ -16,7 +16,9 @@ from sanpath_collectors.fio.status import JobStatus, Number, Status
 from sanpath_collectors.fio.tables import LOAD, LUN, rows, zeros
 
 _SLACK_US = 1_500_000
-"""Tolerance: fio rounds its elapsed time up to whole seconds, and spends some time between two groups."""
+"""Tolerance of times in whole seconds."""
+_LATE_US = 200_000
+"""By how much one status is later than another."""
 _SAME_END_US = 50_000
 """Jobs whose ends differ by less end together."""
 _EILSEQ_OF_WINDOWS = 42
@@ -37,7 +39,7 @@ _UNEVEN_RATIO = 0.05
 class _Step:
     """The load step of a group of jobs.
 
-    `begin_us` None: it has not begun. `clocks`: job → (begin of its counters, time of its last row). `pending`: its
+    `begin_us` None: it has not begun. `running_begin_us`: its begin if it runs on after its first status. `clocks`: job → (begin of its counters, time of its last row). `pending`: its
     last status, written at `pending_us`, which is not emitted until it is known whether more follow.
     `begin_emitted`, `ramp_emitted`, `end_emitted`: whether these events were yielded. `statuses`: whose rows were.
     """
@@ -45,6 +47,7 @@ class _Step:
     number: int
     group: Group = field(default_factory=Group)
     begin_us: int | None = None
+    running_begin_us: int | None = None
     clocks: dict[str, tuple[int, int]] = field(default_factory=dict)
     pending: Sequence[JobStatus] = ()
     pending_us: int = 0
@@ -145,7 +148,8 @@ class Run:
             yield warning(self.end_us, "no-io", "no job has done any I/O")
 
     def _set_begin_times(self, new_steps: Sequence[_Step], current: Status) -> None:
-        """Sets the begin of groups that first appear in this status; fio runs groups one after the other."""
+        """Sets the begin of groups that first appear in this status; those that have run longer than the time that has
+        passed have run at the same time."""
         if current.time_us is None:
             for step in new_steps:
                 step.begin_us = self.end_us
@@ -154,17 +158,19 @@ class Run:
         if elapsed_us is None and current.elapsed_seconds is not None:
             elapsed_us = current.elapsed_seconds * 1_000_000
         needed_us = sum(step.group.runtime_us + step.lead_us for step in new_steps)
-        consecutive = elapsed_us is None or needed_us <= elapsed_us + _SLACK_US
+        slack_us = _SLACK_US if current.time_in_seconds else _LATE_US
+        consecutive = elapsed_us is None or needed_us <= elapsed_us + slack_us
         end_us, fio_start_us = current.time_us, None
         for step in reversed(new_steps):
-            latest_us = end_us - step.group.runtime_us
-            delay_us = step.delay_us
+            delay_us, runtime_us = step.delay_us, step.group.runtime_us
             delayed_us = (
                 fio_start_us + delay_us + step.lead_us
                 if fio_start_us is not None and delay_us is not None
-                else latest_us
+                else current.time_us
             )
-            step.begin_us = _reported_begin_us(step, current.time_us) or min(delayed_us, latest_us)
+            reported_us = _reported_begin_us(step, current.time_us)
+            step.begin_us = reported_us or min(delayed_us, end_us - runtime_us)
+            step.running_begin_us = reported_us or min(delayed_us, current.time_us - runtime_us)
             end_us = step.begin_us - step.lead_us if consecutive else end_us
             if fio_start_us is None and delay_us is not None:
                 fio_start_us = step.begin_us - step.lead_us - delay_us
@@ -175,6 +181,9 @@ class Run:
         has_run = any(
             job.runtime_ms != pending.runtime_ms for job, pending in zip(step.group.jobs, step.pending, strict=False)
         )
+        if (progress == "ramp over" or has_run) and not step.begin_emitted:
+            # It had not ended when others began: they run at the same time.
+            step.begin_us = step.running_begin_us or step.begin_us
         if progress == "ramp over":
             yield from self._emit_pending(step)
             yield from self._after_ramp(step, current.time_us or step.end_us)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from math import ceil
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -211,3 +213,35 @@ def test_nonsense_in_a_document_never_stops_the_reader(place: tuple[str | int, .
 def test_nonsense_around_documents_never_stops_the_reader(output: bytes) -> None:
     items = read({1: output, 2: b"\n}\n" + document(2, job("a", 0, 20, 2000)), 3: output}, end=4)
     assert [row.entity for row in items if isinstance(row, Rows)] == [["fio/a"]]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_groups_are_marked_as_they_ran_one_after_the_other_or_at_the_same_time(seed: int) -> None:
+    # (begin, end) of each group, in seconds: those of one block run together, and blocks follow each other.
+    random = Random(seed)
+    ran: list[tuple[float, float]] = []
+    begin = 0.2
+    for _ in range(3):
+        block = [(begin, begin + random.uniform(2.2, 6)) for _ in range(random.randint(1, 3))]
+        ran += block
+        begin = max(end for _, end in block) + 0.05
+
+    def at(moment: float) -> bytes:
+        seconds = [min(max(moment - begin, 0.0), end - begin) for begin, end in ran]
+        return document(
+            moment,
+            *(
+                job(f"j{group}", group, round(100 * of_one), round(1000 * of_one)) | {"elapsed": ceil(moment)}
+                for group, of_one in enumerate(seconds)
+            ),
+        )
+
+    documents = {float(moment): at(moment) for moment in range(1, ceil(begin) + 2)}
+    live = steps(read(documents, end=begin + 2))
+    imported = Reported.of_report(*documents.values()).steps
+    for marks, late in ((live, 1.0), (imported, 0.1)):
+        marked = {(name, step): moment for name, step, moment in marks}
+        assert len(marked) == len(marks) == 2 * len(ran)
+        for group, (began, ended) in enumerate(ran):
+            assert began - 0.1 <= marked["step-begin", f"j{group}"] <= began + late
+            assert marked["step-end", f"j{group}"] == pytest.approx(ended, abs=0.1)
