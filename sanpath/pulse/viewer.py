@@ -40,6 +40,7 @@ class Viewer:
         self._starts: Sequence[Start] = ()
         self._flushed: dict[str, Flushed] = {}
         self._listening: dict[str, asyncio.Task[None]] = {}
+        self._read: set[str] = set()
         self._ahead_us: dict[str, int] = {}
         self._documents: list[str] = []
         self._inventory: list[str] = []
@@ -59,16 +60,19 @@ class Viewer:
 
     async def _pause(self) -> None:
         """Wait until it is time to look again; a recorder whose connection ends may have ended itself."""
-        running = [start.writer for start in latest(self._starts) if start.ending is None]
-        if self._inventory and running and self._listening.keys() >= set(running):
+        running = self._running()
+        if self._inventory and running and self._listening.keys() >= running:
             listening = list(self._listening.values())
             await asyncio.wait(listening, timeout=CONNECTED_SECONDS, return_when=asyncio.FIRST_COMPLETED)
         else:
             await asyncio.sleep(CHECK_SECONDS)
 
+    def _running(self) -> set[str]:
+        return {start.writer for start in latest(self._starts) if start.ending is None}
+
     def pulse(self) -> Pulse | None:
-        """Return the current pulse. None: nothing is recorded yet, or recording has ended."""
-        if not self._starts or ended(self._starts):
+        """Return the current pulse. None: nothing is recorded yet, or not yet read, or recording has ended."""
+        if not self._starts or ended(self._starts) or not self._read.issuperset(self._running()):
             return None
         # The clocks of recorders on this machine differ only by changes of the wall clock since their start.
         now_us = time.time_ns() // 1000 + min(self._ahead_us.values(), key=abs, default=0)
@@ -100,6 +104,7 @@ class Viewer:
                 self._flushed[writer] = Flushed(store, writer, start.header.sources, wanted_metrics)
             for source, item in await asyncio.to_thread(self._flushed[writer].new):
                 self._newest.take(source, item)
+            self._read.add(writer)
 
     async def _connect(self, writer: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter] | None:
         path = socket_path(self._run_id, writer)
@@ -117,6 +122,7 @@ class Viewer:
                 match decoded(line):
                     case Hello(now_us, monotonic_ns):
                         elapsed_us = (time.monotonic_ns() - monotonic_ns) // 1000
+                        self._read.add(writer)
                         self._ahead_us[writer] = now_us + elapsed_us - time.time_ns() // 1000
                     case (str(source), Rows() | Event() | Poll() as item):
                         self._newest.take(source, item)

@@ -89,9 +89,9 @@ class Handover:
         if self._server is None or len(self._viewers) >= MOST_VIEWERS:
             viewer.transport.abort()
             return
-        self._write(viewer, encoded(Hello(self._clock.now_us(), time.monotonic_ns())))
         for live_item in self._newest.snapshot():
             self._write(viewer, encoded(live_item))
+        self._write(viewer, encoded(Hello(self._clock.now_us(), time.monotonic_ns())))
         self._viewers.add(viewer)
 
     def _drop(self, viewer: asyncio.StreamWriter) -> None:

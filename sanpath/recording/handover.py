@@ -27,7 +27,7 @@ _PRIVATE = 0o700
 
 @dataclass(frozen=True, slots=True)
 class Hello:
-    """The first line: two clocks at the same moment.
+    """The line after all that was before the viewer: two clocks at the same moment.
 
     `now_us` is the recorder's clock in microseconds since the epoch, `monotonic_ns` the machine's monotonic clock.
     """
@@ -38,7 +38,7 @@ class Hello:
 
 LiveItem = Rows | Event | Poll
 Line = Hello | tuple[str, LiveItem]
-"""The content of a line: Hello in the first one, (source, item) in all others."""
+"""The content of a line: Hello in one of them, (source, item) in all others."""
 
 
 def socket_path(run_id: str, writer: str) -> Path | None:

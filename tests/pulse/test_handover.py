@@ -89,6 +89,39 @@ def test_a_viewer_knows_at_once_what_was_before_it_and_what_comes(folder: Path) 
     play(folder, scene)
 
 
+@pytest.mark.parametrize("hands_over", [True, False])
+def test_a_viewer_says_nothing_of_what_it_has_not_read(folder: Path, hands_over: bool) -> None:
+    """At whatever moment it is asked, it has no pulse, or one that knows the step that ran before it came."""
+    writer = Writer(folder, "test")
+    writer.event("fio", begun(time.time_ns() // 1000, "before"))
+    writer.flush()
+
+    async def follow() -> None:
+        viewer, steps = Viewer(folder), list[str | None]()
+        following = asyncio.create_task(viewer.run())
+
+        def is_known() -> bool:
+            pulse = viewer.pulse()
+            steps.append(pulse.step if pulse is not None else None)
+            return steps[-1] is not None
+
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while not is_known():
+                await asyncio.sleep(0)
+        assert steps[-1] == "before"
+        following.cancel()
+
+    async def scene(handover: Handover, clock: RecorderClock, _: Path) -> None:
+        handover.take("fio", begun(clock.now_us(), "before"))
+        await follow()
+
+    if hands_over:
+        play(folder, scene)
+    else:
+        asyncio.run(follow())
+    writer.close()
+
+
 def test_nobody_but_its_owner_reaches_it(folder: Path) -> None:
     async def scene(_: Handover, __: RecorderClock, path: Path) -> None:
         assert path.stat().st_mode & 0o777 == 0o600
