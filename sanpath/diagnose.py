@@ -32,6 +32,7 @@ from sanpath.explanation.gaps import with_gaps
 from sanpath.explanation.headline import with_headline
 from sanpath.explanation.in_flight import in_flight
 from sanpath.explanation.latency_budget import latency_budget
+from sanpath.explanation.load_end import how_it_ended
 from sanpath.explanation.next_command import with_commands
 from sanpath.explanation.plan import plan
 from sanpath.explanation.probe_steps import probe
@@ -195,6 +196,7 @@ def _failed_load(recording: Recording) -> str | None:
 def _run(recording: Recording, facts: Facts, rules: Sequence[Rule]) -> Run:
     endings = recording.endings()
     codes = [e.load_exit_code for e in endings if e.load_exit_code is not None]
+    code = next(filter(None, reversed(codes)), codes[-1] if codes else None)
     end = max([e.ended_us for e in endings] + [step.end for step in facts.steps], default=recording.started_us)
     return Run(
         recording.manifest.run_id,
@@ -204,7 +206,8 @@ def _run(recording: Recording, facts: Facts, rules: Sequence[Rule]) -> Run:
         iso(end),
         len(endings) >= recording.writers > 0,
         " ".join(recording.load_command),
-        codes[-1] if codes else None,
+        code,
+        how_it_ended(facts, code),
     )
 
 

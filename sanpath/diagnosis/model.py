@@ -29,7 +29,8 @@ Interval = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The recording and what judged it. `complete`: every writer ended normally."""
+    """The recording and what judged it. `complete`: every writer ended normally. `load_ended`: how the load
+    ended, where that was before its time; None: it was not, or sanpath ended it."""
 
     id: str
     tool_version: str
@@ -39,6 +40,7 @@ class Run:
     complete: bool
     load_command: str
     load_exit_code: int | None
+    load_ended: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

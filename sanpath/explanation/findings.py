@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from sanpath.diagnosis.experiment import KIND_WORDS
 from sanpath.diagnosis.model import Bottleneck, Verdict
+from sanpath.facts.load_table import UNMEASURED
 from sanpath.facts.table import WHOLE_RUN, FactRow, FactTable
 from sanpath.rulebook.findings import group
 from sanpath.rulebook.judge import judge
@@ -53,6 +54,8 @@ def findings(
     platform = str(platforms.pop()) if len(platforms) == 1 else None
     result = []
     for finding in group(rules, judge(rules, tables, include_clear=False), verdict.from_step):
+        if finding.outcome == "unknown" and (each_of[finding.rule], finding.direction) == ("load", UNMEASURED):
+            continue
         of_entity = table[finding.rule].select(entity=finding.entity)
         # A finding about both directions may be of rows of each.
         rows = [row for row in of_entity if row["direction"] == finding.direction] or of_entity

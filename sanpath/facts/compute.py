@@ -34,7 +34,7 @@ from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.load.loads_from_samples import load_facts
 from sanpath.facts.load.manual_figures import manual_figures
 from sanpath.facts.load.untimed_devices import untimed_device
-from sanpath.facts.load_table import load_rows
+from sanpath.facts.load_table import failed_rows, load_rows
 from sanpath.facts.part import facts_of_part
 from sanpath.facts.peers.peer_rows import compared, peer_rows
 from sanpath.facts.sampled import Sampled, SampledSteps, sample
@@ -167,7 +167,7 @@ def _tables(
         tables[kind] = FactTable(tuple(rows_of_kind))
     multipath = tuple(multipath_rows(topology, tested, events, {step.name: step for step in steps}))
     rows: dict[str, Iterable[FactRow]] = {
-        "load": load_rows(topology, loads, tables, tested),
+        "load": (*load_rows(topology, loads, tables, tested), *failed_rows(steps, loads, events)),
         "path_pair": path_pair_rows(topology, loads, tables),
         "switch_port": switch_port_rows(topology, steps, links, samples.get("switch_port", ())),
         "tcp_connection": tcp_connection_rows(topology, loads, samples.get("tcp_connection", ())),

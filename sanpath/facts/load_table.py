@@ -10,11 +10,15 @@ from sanpath.facts.host.cpu_quotas import cpu_quota_facts
 from sanpath.facts.host.device_share import device_share
 from sanpath.facts.host.planes import devices_of_load, planes_of
 from sanpath.facts.host.tested_machines import UnderTest, busiest_utilisation, device_names, platform
+from sanpath.facts.load.load_events import SourceEvents, failed_ends
 from sanpath.facts.load.loads import LoadFacts, flat_beyond, flat_over_load
 from sanpath.facts.load.validity import validity_facts
 from sanpath.facts.table import FactRow, FactTable, FactValue, number
+from sanpath.model import Step
 from sanpath.topology.topology import Topology
 
+UNMEASURED = ""
+"""The direction of a load that failed before it was measured: nothing else is known of it."""
 _LIMITED_RATIO = 0.5
 """A block device that admits less than this share of the load's I/Os limits the load."""
 _FULL_QUEUE_TOLERANCE = 0.1
@@ -33,7 +37,9 @@ def load_rows(
         host_links = [
             row for row in tables["link"].select(**step_and_direction, side="host") if row["share"] is not None
         ]
-        total = sum(step_load.in_flight_measured for step_load in loads if step_load.step == load.step)
+        of_step = [step_load for step_load in loads if step_load.step == load.step]
+        # Both directions of a job have its flushes.
+        total = sum(each.in_flight_measured for each in of_step) + max(each.flushes_in_flight for each in of_step)
         used = [row for row in host_links if number(row, "share") >= IN_USE]
         lightest = min(
             (candidate for candidate in loads if candidate.comparable(load)),
@@ -72,6 +78,20 @@ def load_rows(
             **_lun(topology, load, tables["plane"]),
             **validity_facts(topology, load),
         }
+
+
+def failed_rows(steps: Sequence[Step], loads: Sequence[LoadFacts], events: SourceEvents) -> Iterator[FactRow]:
+    """Yield one row for each step in which a load failed before it was measured."""
+    measured = {load.step for load in loads}
+    failed = dict.fromkeys((step.name, source) for step, source, _ in failed_ends(steps, events))
+    for step_name, source in failed:
+        if step_name not in measured:
+            yield {
+                "entity": f"load:{source}",
+                "step": step_name,
+                "direction": UNMEASURED,
+                "failed_operations": 1.0,
+            }
 
 
 def _lun(topology: Topology, load: LoadFacts, planes: FactTable) -> Mapping[str, FactValue]:

@@ -31,7 +31,7 @@ def summary(diagnosis: Diagnosis, topology: Topology, others: Sequence[Verdict] 
     reason, _, consequences = diagnosis.verdict.headline.partition(":")
     unjudged = Summary(
         verdict=_begun_with_a_capital(reason),
-        consequence=_begun_with_a_capital(consequences.strip()) or None,
+        consequence=_sentences(_begun_with_a_capital(consequences.strip()), diagnosis.run.load_ended),
         path=path,
         off_path=off_path,
         more_paths=other_paths,
@@ -43,11 +43,15 @@ def summary(diagnosis: Diagnosis, topology: Topology, others: Sequence[Verdict] 
     return replace(
         unjudged,
         verdict=verdict_line(diagnosis, topology, step),
-        consequence=consequence(diagnosis, step),
+        consequence=_sentences(consequence(diagnosis, step), diagnosis.run.load_ended),
         acquittal=_acquittal(diagnosis, step),
         gain=gain,
         other_io=tuple(other_io(diagnosis, topology, others)),
     )
+
+
+def _sentences(*texts: str | None) -> str | None:
+    return " ".join(filter(None, texts)) or None
 
 
 def _begun_with_a_capital(text: str) -> str:

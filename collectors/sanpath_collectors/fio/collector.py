@@ -8,7 +8,7 @@ from typing import Literal
 
 from sanpath.errors import UsageError
 from sanpath.plugin import Event, Item, LoadReader, Rows, WrappedCommand
-from sanpath_collectors.fio.groups import Group, histograms, load_step, step_number
+from sanpath_collectors.fio.groups import Group, errors, histograms, load_step, step_number
 from sanpath_collectors.fio.inventory import Inventory
 from sanpath_collectors.fio.parse import Documents, parse_status
 from sanpath_collectors.fio.status import JobStatus, Number, Status
@@ -100,7 +100,9 @@ class FioReader(LoadReader):
                 yield from self._end_step(group)
 
     def _end_step(self, group: Group) -> Iterator[Item]:
-        yield from histograms(group.jobs, self._loads, self._clock.seen(group.ended_us))
+        ended_us = self._clock.seen(group.ended_us)
+        yield from errors(group.jobs, ended_us)
+        yield from histograms(group.jobs, self._loads, ended_us)
         # A job that ends before its group has a row at either end.
         ended = [
             (job, at)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import errno
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from sanpath.model import DIRECTIONS
-from sanpath.plugin import Event, LoadStep, common_value, histogram
+from sanpath.plugin import Event, LoadStep, common_value, histogram, warning
 from sanpath_collectors.fio.buckets import upper_bounds
 from sanpath_collectors.fio.options import combined_profile
 from sanpath_collectors.fio.status import JobStatus
@@ -19,6 +21,10 @@ _GROUPS = 1_000_000
 """More groups than a run has."""
 _ROUNDING_US = 50_000
 """fio rounds its run time, and a busy machine delays each status a little."""
+_EILSEQ_OF_WINDOWS = 42
+"""EILSEQ in errno.h of Windows; Linux has 84."""
+_LAST_COMMON_ERROR = 34
+"""Up to this number, errors of Windows' C library are those of Linux."""
 
 
 @dataclass(slots=True)
@@ -70,8 +76,8 @@ class JobClock:
 
 @dataclass(slots=True)
 class Group:
-    """Jobs of one groupid, and so a load step, which ends when they have: groups run one after the other, or (new_group)
-    at the same time.
+    """Jobs of one groupid, and so a load step, which ends when they have: groups run one after the other, or
+    (`new_group`) at the same time.
 
     `time_us`: fio's clock at the last status. `clocks`: name of a job → its clock.
     """
@@ -164,3 +170,18 @@ def histograms(jobs: Sequence[JobStatus], loads: Mapping[str, str], seen_us: int
         for direction in DIRECTIONS:
             if buckets := upper_bounds(job.bins.get(direction, {})):
                 yield histogram(seen_us, loads[job.name], direction, buckets)
+
+
+def errors(jobs: Iterable[JobStatus], seen_us: int) -> Iterator[Event]:
+    """Yields a warning for each job that ended with an error."""
+    for job in jobs:
+        if job.error:
+            yield warning(seen_us, "load-error", f"{job.name} ended with error {job.error}: {_error(job)}")
+
+
+def _error(job: JobStatus) -> str:
+    # fio reports blocks that differ from what was written as EILSEQ, whose text does not mention verification.
+    if job.error == (_EILSEQ_OF_WINDOWS if job.on_windows else errno.EILSEQ):
+        return "verification failed"
+    common = job.error <= _LAST_COMMON_ERROR or not job.on_windows
+    return os.strerror(job.error) if job.error < 4096 and common else "unknown"

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import errno
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sanpath.model import DIRECTIONS
 from sanpath.plugin import Item, Rows, warning
-from sanpath_collectors.fio.groups import Group, Progress, histograms, load_step, step_number
+from sanpath_collectors.fio.groups import Group, Progress, errors, histograms, load_step, step_number
 from sanpath_collectors.fio.inventory import Inventory
 from sanpath_collectors.fio.options import duration
 from sanpath_collectors.fio.status import JobStatus, Number, Status
@@ -21,10 +19,6 @@ _LATE_US = 200_000
 """By how much one status is later than another."""
 _SAME_END_US = 50_000
 """Jobs whose ends differ by less end together."""
-_EILSEQ_OF_WINDOWS = 42
-"""EILSEQ in errno.h of Windows; Linux has 84."""
-_LAST_COMMON_ERROR = 34
-"""Up to this number, errors of Windows' C library are those of Linux."""
 _FEW_WINDOWS = 4
 """Windows that a step has at least to be judged well: of no more, the first is not left out as a ramp."""
 _SOON_MS = 500
@@ -39,9 +33,10 @@ _UNEVEN_RATIO = 0.05
 class _Step:
     """The load step of a group of jobs.
 
-    `begin_us` None: it has not begun. `running_begin_us`: its begin if it runs on after its first status. `clocks`: job → (begin of its counters, time of its last row). `pending`: its
-    last status, written at `pending_us`, which is not emitted until it is known whether more follow.
-    `begin_emitted`, `ramp_emitted`, `end_emitted`: whether these events were yielded. `statuses`: whose rows were.
+    `begin_us` None: it has not begun. `running_begin_us`: its begin if it runs on after its first status. `clocks`:
+    job → (begin of its counters, time of its last row). `pending`: its last status, written at `pending_us`, which is
+    not emitted until it is known whether more follow. `begin_emitted`, `ramp_emitted`, `end_emitted`: whether these
+    events were yielded. `statuses`: whose rows were.
     """
 
     number: int
@@ -148,8 +143,8 @@ class Run:
             yield warning(self.end_us, "no-io", "no job has done any I/O")
 
     def _set_begin_times(self, new_steps: Sequence[_Step], current: Status) -> None:
-        """Sets the begin of groups that first appear in this status; those that have run longer than the time that has
-        passed have run at the same time."""
+        """Sets the begin of groups that first appear in this status; those that have run longer than the time that
+        has passed have run at the same time."""
         if current.time_us is None:
             for step in new_steps:
                 step.begin_us = self.end_us
@@ -255,8 +250,7 @@ class Run:
             if early_us > max(_UNEVEN_RATIO * (end - start), 1_000_000):
                 early = f"{job.name} ended {early_us / 1e6:.0f} s before others of its group"
                 yield warning(end, "uneven-jobs", f"{early}: fewer I/Os were outstanding then")
-            if job.error:
-                yield warning(end, "load-error", f"{job.name} ended with error {job.error}: {_error(job)}")
+        yield from errors(jobs, end)
         yield from histograms(jobs, self._loads, end)
         ended = load_step(step.number, jobs, self._loads)
         if self._for_people and 1 < step.statuses <= _FEW_WINDOWS and not step.ramp_emitted:
@@ -314,14 +308,6 @@ def _reported_begin_us(step: _Step, status_us: int) -> int | None:
         return None
     begin_us = min(starts) + step.lead_us
     return begin_us if begin_us + step.group.runtime_us <= status_us + _SLACK_US else None
-
-
-def _error(job: JobStatus) -> str:
-    # fio reports blocks that differ from what was written as EILSEQ, whose text does not mention verification.
-    if job.error == (_EILSEQ_OF_WINDOWS if job.on_windows else errno.EILSEQ):
-        return "verification failed"
-    common = job.error <= _LAST_COMMON_ERROR or not job.on_windows
-    return os.strerror(job.error) if job.error < 4096 and common else "unknown"
 
 
 def _continues_job(earlier: JobStatus, job: JobStatus | None, earlier_status: Status, current: Status) -> bool:

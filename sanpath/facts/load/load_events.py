@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator, Mapping, Sequence
+from operator import attrgetter
 
 from sanpath.model import Event, Step
 from sanpath.recording.format.compaction import DROPPED, LEFT_OUT
@@ -60,6 +62,22 @@ def warnings(
         if event.name == "data-warning" and id(event) not in in_steps
     }
     return {step: tuple(texts) for step, texts in by_step.items()}, tuple(outside_steps)
+
+
+def step_at(steps: Sequence[Step], moment_us: int) -> Step | None:
+    """Return the last step that had begun at a moment. None: none had."""
+    begun = [step for step in steps if step.start <= moment_us]
+    return max(begun, key=attrgetter("start", "end"), default=None)
+
+
+def failed_ends(steps: Sequence[Step], events: SourceEvents) -> Iterator[tuple[Step, str, int]]:
+    """Yield (step, source of the load, its error number) where a load ended with an error, not by an interrupt."""
+    for source, event in events:
+        error = event.detail.get("error")
+        if event.name == "step-end" and isinstance(error, int) and error not in (0, errno.EINTR):
+            step = step_at(steps, event.seen)
+            if step is not None:
+                yield step, source, error
 
 
 def has_generator(events: SourceEvents) -> bool:
