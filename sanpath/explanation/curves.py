@@ -43,7 +43,7 @@ def curves(topology: Topology, loads: Sequence[LoadFacts]) -> tuple[Curve, ...]:
             groups.append([load])
         else:
             matching.append(load)
-    result = [_curve(sorted(group, key=lambda load: load.in_flight_measured)) for group in groups]
+    result = [_curve(sorted(group, key=lambda load: load.outstanding)) for group in groups]
     return tuple(sorted(result, key=lambda curve: -max(p.ops_per_second for p in curve.points)))
 
 
@@ -64,8 +64,7 @@ def _flushes_alike(first: LoadFacts, second: LoadFacts) -> bool:
 
 def _curve(loads: Sequence[LoadFacts]) -> Curve:
     points = tuple(
-        CurvePoint(f.step, f.in_flight_measured, f.ops_per_second, f.latency_seconds, f.throughput_spread)
-        for f in loads
+        CurvePoint(f.step, f.outstanding, f.ops_per_second, f.latency_seconds, f.throughput_spread) for f in loads
     )
     first = loads[0]
     shape, words = _shape(loads)
@@ -85,7 +84,7 @@ def _curve(loads: Sequence[LoadFacts]) -> Curve:
 
 def _by_in_flight(loads: Sequence[LoadFacts]) -> list[list[LoadFacts]]:
     """The loads of each number of I/Os in flight, as measured, the fewest first."""
-    return _grouped(loads, [load.in_flight_measured for load in loads])
+    return _grouped(loads, [load.outstanding for load in loads])
 
 
 def _by_depth(loads: Sequence[LoadFacts]) -> list[list[LoadFacts]]:
@@ -138,8 +137,8 @@ def _shape(loads: Sequence[LoadFacts]) -> tuple[Shape, str]:
     slower = fall > max(_clear(peak, last), _chance(peak, last)) and last.latency_seconds > peak.latency_seconds
     if slower and fall > _difference(varying) and last.asks_for_more_than(peak):
         return "retrograde", (
-            f"{iops(peak.ops_per_second)} at {outstanding(peak.in_flight_measured)} fall to "
-            f"{iops(last.ops_per_second)} at {count(last.in_flight_measured)}, while latency grows from "
+            f"{iops(peak.ops_per_second)} at {outstanding(peak.outstanding)} fall to "
+            f"{iops(last.ops_per_second)} at {count(last.outstanding)}, while latency grows from "
             f"{duration(peak.latency_seconds)} to {duration(last.latency_seconds)}: throughput falls under load"
         )
     if len(depths) < 2 or (half and not fewer):
@@ -148,12 +147,12 @@ def _shape(loads: Sequence[LoadFacts]) -> tuple[Shape, str]:
         return "unknown", "no step has half as many outstanding I/Os as another: the steps lie too close together"
     before = fewer[-1]
     gain = last.ops_per_second / before.ops_per_second - 1
-    doublings = log2(last.in_flight_measured / before.in_flight_measured)
+    doublings = log2(last.outstanding / before.outstanding)
     scatter = _difference(varying)
     least_gain = max(min(FLAT * doublings, _NEARLY_FLAT), FLAT, _chance(before, last), scatter)
     if scatter > max(_NEARLY_FLAT, _difference([before, last])):
         low, high = (iops(choose(load.ops_per_second for load in varying)) for choose in (min, max))
-        at = outstanding(max(load.in_flight_measured for load in varying))
+        at = outstanding(max(load.outstanding for load in varying))
         return (
             "unknown",
             f"repetitions at {at} give from {low} to {high}: that is time, or something else than the load",
@@ -163,12 +162,12 @@ def _shape(loads: Sequence[LoadFacts]) -> tuple[Shape, str]:
     if gain <= least_gain:
         calm = next(load for load in typical if load.ops_per_second * (1 + least_gain) >= last.ops_per_second)
         return "plateau", (
-            f"{iops(last.ops_per_second)} from {count(calm.in_flight_measured)} to "
-            f"{outstanding(last.in_flight_measured)}: more add only latency"
+            f"{iops(last.ops_per_second)} from {count(calm.outstanding)} to "
+            f"{outstanding(last.outstanding)}: more add only latency"
         )
     return "rising", (
-        f"{count(last.in_flight_measured)} outstanding I/Os, {2**doublings:.1f} times as many as "
-        f"{count(before.in_flight_measured)}, give {percent_rounded(gain)} more throughput"
+        f"{count(last.outstanding)} outstanding I/Os, {2**doublings:.1f} times as many as "
+        f"{count(before.outstanding)}, give {percent_rounded(gain)} more throughput"
     )
 
 
@@ -183,7 +182,7 @@ def _chance(first: LoadFacts, second: LoadFacts) -> float:
 
 
 def _knee(loads: Sequence[LoadFacts], shape: Shape) -> Knee:
-    in_flight = [load.in_flight_measured for load in loads]
+    in_flight = [load.outstanding for load in loads]
     ops, spread = [load.ops_per_second for load in loads], [load.throughput_spread for load in loads]
     law = fit_scalability(in_flight, ops, spread, shape == "retrograde")
     if law is None:
