@@ -17,6 +17,10 @@ NOT_KNOWN = "not known"
 _SPEC = re.compile(r",?(\.[0-9])?[fge%]?")
 
 
+# What is in brackets is left out where not all of its names have a value.
+_CLAUSE = re.compile(r"\[([^\[\]]*)\]")
+
+
 def check(template: str, names: Collection[str], numbers: Collection[str]) -> None:
     """Raise ValueError, with a message for people, unless `fill` can fill the template.
 
@@ -38,16 +42,22 @@ def check(template: str, names: Collection[str], numbers: Collection[str]) -> No
 
 
 def fill(template: str, values: Mapping[str, FactValue], units: Mapping[str, str]) -> str:
-    """Fill a checked template. A name without a value reads "not known".
+    """Fill a checked template. A name without a value reads "not known"; a clause in brackets with one is left out.
 
     `units` is name → unit; a number whose name has none is printed bare.
     """
     text = ""
-    for literal, name, spec, _ in Formatter().parse(template):
+    known = _CLAUSE.sub(lambda clause: _if_known(clause[1], values), template)
+    for literal, name, spec, _ in Formatter().parse(known):
         text += literal
         if name is not None:
             text += _text(values.get(name), units.get(name, ""), spec or "")
     return text
+
+
+def _if_known(clause: str, values: Mapping[str, FactValue]) -> str:
+    names = [name for _, name, _, _ in Formatter().parse(clause) if name is not None]
+    return clause if all(finite_or_none(values.get(name)) is not None for name in names) else ""
 
 
 def _text(value: FactValue, unit: str, spec: str) -> str:

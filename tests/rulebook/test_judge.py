@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import re
+
 import pytest
 
 from sanpath.errors import UsageError
@@ -10,7 +13,7 @@ from sanpath.rulebook.findings import group
 from sanpath.rulebook.judge import judge, not_judged
 from sanpath.rulebook.model import RUN_BY_DEFAULT, STATUSES, Rule
 from sanpath.rulebook.rule_files import find_rule, load_rulebook
-from sanpath.rulebook.summary import in_unit
+from sanpath.rulebook.summary import NOT_KNOWN, fill, in_unit
 
 RULES = load_rulebook()
 LINK_FULL = find_rule(RULES, "link-full")
@@ -68,6 +71,27 @@ def test_fact_that_only_the_summary_uses_may_be_missing() -> None:
     (judgement,) = judge([LINK_FULL], links(row(negotiated_bits_per_second=None)))
     assert judgement.outcome == "hit"
     assert "at not known" in judgement.summary
+
+
+@pytest.mark.parametrize("rule_id", ["array-port-pauses", "array-service-grows"])
+def test_a_sentence_leaves_out_in_brackets_what_is_not_known(rule_id: str) -> None:
+    """Of all sets of its optional facts: what is known is told, and nothing else."""
+    rule = next(rule for rule in load_rulebook() if rule.id == rule_id)
+    clauses = re.findall(r"\[([^\]]*)\]", rule.summary)
+    names = [re.findall(r"{(\w+)", clause) for clause in clauses]
+    assert clauses
+    for known in itertools.product([True, False], repeat=len(clauses)):
+        values = {
+            name: 7.0 if is_known else None
+            for of_clause, is_known in zip(names, known, strict=True)
+            for name in of_clause
+        }
+        always = dict.fromkeys(re.findall(r"{(\w+)", re.sub(r"\[[^\]]*\]", "", rule.summary)), 7.0)
+        sentence = fill(rule.summary, values | always, {})
+        assert NOT_KNOWN not in sentence
+        assert not set("[]{}") & set(sentence)
+        words = [re.sub(r"{\w+}", "7", clause) for clause in clauses]
+        assert [each in sentence for each in words] == list(known)
 
 
 def test_each_rule_judges_every_row_of_its_own_table() -> None:

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from sanpath.diagnose import judge_recording
 from sanpath.diagnosis.model import Diagnosis
+from sanpath.facts.time.recorder_coverage import absences
 from tests.support.sites import Life, Site, split
 from tests.support.stories import diagnosed, judged, recorded
 
@@ -114,3 +116,12 @@ def test_who_takes_part_cleanly_leaves_no_gap(tmp_path: Path) -> None:
     assert [r.absences for r in found.recorders] == [(), (), ()]
     assert {s.name: s.recorder for s in found.sources} == {"fio": "db1", "sw1": "switches", "fa1": "array"}
     assert found.run.complete
+
+
+@pytest.mark.parametrize("until", [20.0, 27.0, 40.0])
+def test_a_recorder_without_others_is_not_known_to_have_stopped(tmp_path: Path, until: float) -> None:
+    """Its marks of steps are written before its polls: what it has not written yet, nobody else tells of."""
+    whole = recorded("published")
+    alone = Site("db1", ("config", "fio", *FABRIC, *ARRAY), load=True, lives=(Life(until=until, ended=False),))
+    recording = split(whole, tmp_path / "r.sanpath", alone)
+    assert absences(recording, judge_recording(whole)[0].steps) == []

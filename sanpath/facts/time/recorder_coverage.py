@@ -163,10 +163,9 @@ def _missing(
         active_until_us, ended = max(active_until_us, until), start.ending is not None
     if ended and last > active_until_us + every_us:
         yield active_until_us, None, "ended"
-    # Until the other recorders have ended, this one may just not have written yet.
-    others_ended = all(
-        start.ending is not None for start in latest(recording.starts) if start.recorder_id != starts[-1].recorder_id
-    )
+    # Until the others have ended, a recorder may just not have written yet; without others nothing tells that it did.
+    others = [start for start in latest(recording.starts) if start.recorder_id != starts[-1].recorder_id]
+    others_ended = bool(others) and all(start.ending is not None for start in others)
     if not ended and (
         newest > active_until_us + _LATE_POLLS * every_us + _WRITTEN_US
         or (others_ended and last > active_until_us + every_us)

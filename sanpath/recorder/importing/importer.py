@@ -38,7 +38,7 @@ from sanpath.recording.storage.store import Location, store_at
 from sanpath.recording.writing.clock import RecorderClock
 from sanpath.recording.writing.writer import Writer
 from sanpath.topology.machine_names import spellings
-from sanpath.units import in_series
+from sanpath.units import first_of, in_series
 
 _MOST_STORED_BYTES = 64 << 20
 """A file up to this size is stored in the recording."""
@@ -142,6 +142,7 @@ def import_file(request: ImportRequest, progress: Callable[[int], None] = lambda
     finally:
         writer.close()
     # They tell of the recording as it is so far: another import may change that.
+    task.remarks += _unread_parts(files, reader)
     task.remarks += [*doubts.unused_options(placement, result.clock, requested), *host_remarks]
     return Imported(
         source, spec.name, spec.title, task.steps, task.rows, placement.first, placement.last, tuple(task.remarks)
@@ -211,6 +212,17 @@ def _with_parts(
         if (of_run := joined.get(id(group))) is not None:
             of_run += group
     return [group for group in groups if id(group) not in joined]
+
+
+def _unread_parts(files: Sequence[ImportedFile], reader: type[ResultReader]) -> list[str]:
+    """Return what a person should know of the parts of a run that lie beside its file and were not named."""
+    run = reader.run_of_parts(files[0].head())
+    if len(files) > 1 or not run or reader.part_of(files[0].name):
+        return []
+    folder = files[0].path.parent
+    names = sorted(path.name for path in folder.iterdir() if reader.part_of(ImportedFile(path).name) == run)
+    beside = f"{first_of(names, 1)} of this run in the same folder: not read"
+    return [f"{beside}; to have its course over time, name them in the same command"] if names else []
 
 
 def _versions(recording: Recording | None, generator: str) -> frozenset[str]:

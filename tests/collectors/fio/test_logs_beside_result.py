@@ -46,6 +46,15 @@ def test_the_result_dates_its_logs_and_both_are_one_run(tmp_path: Path, kinds: t
     assert f"  {datetime.fromtimestamp(START / 1e6, UTC):%F %T} to " in output
 
 
+@pytest.mark.parametrize("number", [0, 1, 3])
+def test_logs_that_lie_beside_a_result_and_are_not_named_are_told(tmp_path: Path, number: int) -> None:
+    logs_of(tmp_path, *LOGS[:number])
+    written(tmp_path, other_bw_1=means("bw"))
+    output, judged = imported(tmp_path, result(tmp_path, "db", write_bw_log="db"))
+    assert ("of this run in the same folder: not read" in output) == bool(number)
+    assert any("gave one figure" in limit for limit in judged.steps[0].valid)
+
+
 def test_the_result_alone_has_one_figure(tmp_path: Path) -> None:
     _, judged = imported(tmp_path, result(tmp_path, "db", write_bw_log="db"))
     assert any("gave one figure" in limit for limit in judged.steps[0].valid)
