@@ -48,5 +48,5 @@ def test_a_closed_loop_has_as_many_outstanding_as_it_is_configured_for(tmp_path:
 @pytest.mark.parametrize("in_flush", [0.0, 0.2, 0.4])
 def test_work_between_the_ios_is_told_whatever_part_of_them_are_flushes(tmp_path: Path, in_flush: float) -> None:
     found = flushing(tmp_path, 0.5 - in_flush, in_flush)
-    (told,) = (each for each in found.findings if each.rule == "less-in-flight-than-configured")
-    assert told.evidence["filled_ratio"] == pytest.approx(0.5, rel=0.02)
+    (finding,) = (each for each in found.findings if each.rule == "less-in-flight-than-configured")
+    assert finding.evidence["filled_ratio"] == pytest.approx(0.5, rel=0.02)

@@ -221,8 +221,8 @@ def _unread_parts(files: Sequence[ImportedFile], reader: type[ResultReader]) -> 
         return []
     folder = files[0].path.parent
     names = sorted(path.name for path in folder.iterdir() if reader.part_of(ImportedFile(path).name) == run)
-    beside = f"{first_of(names, 1)} of this run in the same folder: not read"
-    return [f"{beside}; to have its course over time, name them in the same command"] if names else []
+    unread = f"{first_of(names, 1)} of this run in the same folder: not read"
+    return [f"{unread}; to have its course over time, name them in the same command"] if names else []
 
 
 def _versions(recording: Recording | None, generator: str) -> frozenset[str]:
