@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from sanpath.facts.samples.clock_offsets import ClockOffset
 from sanpath.facts.samples.cumulative import Work
@@ -63,9 +68,10 @@ def counted(
     return StepSamples(source, source, "all", list(seconds), [round(1e6 * end) for end in ends], dict(rates))
 
 
-def clock_of(load: StepSamples, device: StepSamples) -> object:
-    samples = {"load": [load], "lun": [device]}
-    offsets, unplaced = edge_offsets(["io"], lambda kind: samples[kind], list(samples))
+def clock_of(load: StepSamples, *devices: StepSamples, ports: Sequence[StepSamples] = (), target: str = "") -> object:
+    samples = {"load": [load], "lun": devices, "hba": ports}
+    targets = {("io", "lun", target)}
+    offsets, unplaced = edge_offsets(["io"], lambda kind: samples[kind], list(samples), targets)
     return offsets.get("io", unplaced)
 
 
@@ -102,3 +108,54 @@ def test_rounded_lengths_of_windows_leave_no_gaps_between_them() -> None:
     found = clock_of(counted("diskspd", [1.0] * 92, ops, [8192.0] * 92), device)
     assert isinstance(found, ClockOffset)
     assert abs(found.seconds) < 1
+
+
+RAMP, STEPS = 3, [(11, 2.77e6), (11, 6.55e6), (11, 6.56e6)]
+"""Seconds before each step in which the device works and the load is not counted, and the bytes a second of each."""
+
+
+def steps_and_device(late: float) -> tuple[StepSamples, StepSamples]:
+    """What fio reports of three steps, and a device each second; its clock is ahead by `late`."""
+    length = sum(RAMP + seconds for seconds, _ in STEPS)
+    of_device = [rate for seconds, rate in STEPS for _ in range(RAMP + seconds)]
+    load = counted("fio", [], [], [])
+    begin = 0
+    for seconds, rate in STEPS:
+        load.seconds.append(float(seconds))
+        load.ended_us.append(round(1e6 * (begin + RAMP + seconds)))
+        load.rates["bytes_read_total"].append(rate)
+        begin += RAMP + seconds
+    del load.rates["ops_read_total"]
+    device = replace(counted("io", [1.0] * length, of_device, [1.0] * length, late), entity="sdb")
+    return load, device
+
+
+@settings(max_examples=25, deadline=None)
+@given(moved=st.floats(1, 1e5), second=st.integers(38, 41), late=st.sampled_from([0.0, 40.0]))
+def test_a_port_that_moves_next_to_nothing_dates_no_file(moved: float, second: int, late: float) -> None:
+    """297 bytes beside 316 MB, at the end of the file: what is found with the port is what is found without it."""
+    load, device = steps_and_device(late)
+    port = [0.0] * 42
+    port[second] = moved
+    beside = replace(counted("io", [1.0] * 42, port, [1.0] * 42), entity="eth0")
+    assert clock_of(load, device, ports=[beside]) == clock_of(load, device)
+
+
+def test_a_file_that_counts_far_less_than_the_load_is_told_as_such() -> None:
+    load, _ = steps_and_device(0.0)
+    port = [0.0] * 30 + [297.0] + [0.0] * 11
+    found = clock_of(load, ports=[counted("io", [1.0] * 42, port, [1.0] * 42)])
+    assert "far less than the load" in str(found)
+
+
+@settings(max_examples=25, deadline=None)
+@given(begin=st.integers(0, 60), seconds=st.integers(5, 20), ratio=st.floats(0.5, 50))
+def test_work_of_others_does_not_move_what_the_load_names(begin: int, seconds: int, ratio: float) -> None:
+    ops = [0.0] * 12 + [5000.0] * 20 + [0.0] * 5 + [9000.0] * 30 + [0.0] * 13
+    other = [ratio * 7000 * (begin <= at < begin + seconds) for at in range(len(ops))]
+    sizes = [4096.0] * len(ops)
+    load, device = (counted(source, [1.0] * len(ops), ops, sizes) for source in ("fio", "io"))
+    beside = counted("io", [1.0] * len(ops), other, sizes)
+    found = clock_of(load, replace(device, entity="sdb"), replace(beside, entity="sdc"), target="sdb")
+    assert isinstance(found, ClockOffset)
+    assert abs(found.seconds) <= max(0.5, found.uncertainty_seconds)

@@ -3,11 +3,14 @@
 The throughput of a file is compared with that of the load, shifted by every offset up to ten minutes. The offset that
 fits best (least squares) is the result; the others that fit nearly as well give its uncertainty. A plateau has no
 edges, and equal pauses fit in several places: then nothing is guessed.
+
+What cannot have carried the load cannot date it. Where a source counts what the load names as its targets, these
+alone date it: they have done the work of the load, and other counters may have done that of others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +18,7 @@ import numpy as np
 from sanpath.facts.samples.clock_offsets import ClockOffset
 from sanpath.facts.samples.cumulative import Numbers, Work, cumulative_work
 from sanpath.facts.samples.step_samples import StepSamples
+from sanpath.topology.keys import Local
 
 _MAX_OFFSET_SECONDS = 600.0
 """A file with a larger offset was placed by a wrong time zone or day; its import has reported that."""
@@ -42,6 +46,9 @@ _MIN_WINDOWS = 4
 """Fewer windows fit anywhere: sanpath's own choice."""
 _QUANTITIES = ("bytes", "ops")
 """Work that load and source both count, the best first: software below the load splits and merges I/Os, not bytes."""
+_LEAST_SHARE = 0.01
+"""Share of the load's work in as long a time that a counter has done at least if it was part of its path: sanpath's
+own choice, far below that of one path of many."""
 _KINDS = ("switch_port", "hba", "array_port", "lun", "volume", "vdisk", "array", "path")
 """Entity kinds that count work, the best first."""
 
@@ -61,9 +68,10 @@ class Unplaced:
 
 
 def edge_offsets(
-    imported: Sequence[str], samples: Samples, kinds: Sequence[str]
+    imported: Sequence[str], samples: Samples, kinds: Sequence[str], targets: Set[Local] = frozenset()
 ) -> tuple[Mapping[str, ClockOffset], Sequence[Unplaced]]:
-    """Return the offsets of imported sources, and the sources whose offset cannot be determined.
+    """Return the offsets of imported sources, and the sources whose offset cannot be determined. `targets`: what the
+    loads name as such.
 
     If the only load was imported and other sources were read live, the load is shifted. Otherwise the imported
     sources below the load are shifted to fit it."""
@@ -76,10 +84,11 @@ def edge_offsets(
     below = {
         source_name: works
         for source_name in _sources(samples, kinds)
-        if source_name not in sources and (works := _compared(source_name, samples, kinds, load_works))
+        if source_name not in sources
+        and (works := _compared(source_name, samples, kinds, load_works, targets)) is not None
     }
     late_seconds = 0.0
-    live_works = [works for source_name, works in below.items() if source_name not in imported]
+    live_works = [works for source_name, works in below.items() if works and source_name not in imported]
     if len(imported_loads) == len(sources) == 1 and live_works:
         # If the load is early by some time, the sources that were read live are late by the same time.
         result = _offset_by_any(max(live_works, key=lambda works: len(works[0][1].limits)))
@@ -106,7 +115,7 @@ def is_significant(offset: ClockOffset) -> bool:
 def _offset_by_any(works: Sequence[tuple[Work, Work]]) -> ClockOffset | str:
     """Return the offset by the first of several works of a source that fits the load's, or why the first does not:
     ports and disks of a source may be those of other I/O."""
-    reason = ""
+    reason = "" if works else "what it counts is far less than the load did"
     for load, source_work in works:
         result = offset(load, source_work)
         if isinstance(result, ClockOffset):
@@ -210,15 +219,38 @@ def _sources(samples: Samples, kinds: Sequence[str]) -> list[str]:
 
 
 def _compared(
-    source: str, samples: Samples, kinds: Sequence[str], load_works: Mapping[str, Work]
-) -> list[tuple[Work, Work]]:
-    """Return the work of the load and that of a source for each entity kind that counts any, the best first: in the
-    same quantity where both count one."""
-    found = []
-    for kind in (kind for kind in _KINDS if kind in kinds):
-        of_source = [sample for sample in samples(kind) if sample.source == source and sample.seconds]
-        works = {name: work for name in _QUANTITIES if (work := cumulative_work(of_source, name)) is not None}
+    source: str, samples: Samples, kinds: Sequence[str], load_works: Mapping[str, Work], targets: Set[Local]
+) -> list[tuple[Work, Work]] | None:
+    """Return the work of the load and that of a source for each entity kind that may have carried it, the best first:
+    in the same quantity where both count one. Of targets of the load, only theirs. None: none counts any."""
+    of_source = {
+        kind: [sample for sample in samples(kind) if sample.source == source and sample.seconds]
+        for kind in _KINDS
+        if kind in kinds
+    }
+    named = {kind: [s for s in of_kind if (source, kind, s.entity) in targets] for kind, of_kind in of_source.items()}
+    pairs = list(_pairs(of_source, load_works))
+    may_carry = [pair for pair, is_enough in pairs if is_enough]
+    of_targets = [pair for pair, is_enough in _pairs(named, load_works) if is_enough]
+    return (of_targets or may_carry) if pairs else None
+
+
+def _pairs(
+    samples: Mapping[str, Sequence[StepSamples]], load_works: Mapping[str, Work]
+) -> Iterator[tuple[tuple[Work, Work], bool]]:
+    """Yield the work of the load and that of each kind that counts any, and whether it is enough to have carried it:
+    known where both count the same quantity."""
+    for of_kind in samples.values():
+        works = {name: work for name in _QUANTITIES if (work := cumulative_work(of_kind, name)) is not None}
         common = [(work, works[name]) for name, work in load_works.items() if name in works]
-        if works and load_works:
-            found.append(common[0] if common else (next(iter(load_works.values())), next(iter(works.values()))))
-    return found
+        if common:
+            yield common[0], _may_carry(*common[0])
+        elif works and load_works:
+            yield (next(iter(load_works.values())), next(iter(works.values()))), True
+
+
+def _may_carry(load: Work, source_work: Work) -> bool:
+    """Return whether a counter has done enough, in the time that it was read, to be one of those below the load."""
+    load_seconds, source_seconds = (float(work.limits[-1] - work.limits[0]) for work in (load, source_work))
+    of_load = float(load.until[-1]) * min(1.0, source_seconds / load_seconds)
+    return float(source_work.until[-1]) >= _LEAST_SHARE * of_load

@@ -17,6 +17,9 @@ from sanpath.facts.time.recorder_coverage import sources_with_uncertain_clock
 from sanpath.model import Event
 from sanpath.recording.reading.recording import Recording
 from sanpath.recording.storage.duck import quoted
+from sanpath.topology.keys import Local
+from sanpath.topology.paths import luns_of
+from sanpath.topology.resolve import resolve
 
 UNKNOWN_CLOCK = (
     "its clock was not compared with that of the load, and the edges of the load do not place it: recorder"
@@ -58,7 +61,7 @@ def place_in_time(recording: Recording, connection: duckdb.DuckDBPyConnection) -
         counted = step_samples(recording, connection, kind, [ENTIRE_RECORDING])
         return [*counted, *_averaged_rates(recording, connection, kind)]
 
-    offsets, unplaced = edge_offsets([*imported, *uncertain], samples, recording.sample_kinds())
+    offsets, unplaced = edge_offsets([*imported, *uncertain], samples, recording.sample_kinds(), _targets(recording))
     late_seconds = {source: offset.seconds for source, offset in offsets.items() if is_significant(offset)}
     not_placed = [source for source in uncertain if source not in offsets]
     unplaced = [
@@ -70,6 +73,15 @@ def place_in_time(recording: Recording, connection: duckdb.DuckDBPyConnection) -
     moved = [(source, replace(event, seen=event.seen - late_us.get(source, 0))) for source, event in events]
     events = sorted(moved, key=lambda offset: offset[1].seen)
     return PlacedInTime(events, {**clocks, **offsets}, times.received_us, unplaced)
+
+
+def _targets(recording: Recording) -> set[Local]:
+    """Return what loads name as their targets, as each source calls it."""
+    inventory = recording.inventory()
+    topology = recording.remembered("topology", inventory, lambda: resolve(inventory))
+    loads = [load.id for load in topology.of_kind("load")]
+    targets = {target for load in loads for target in (*topology.related(load, "targets"), *luns_of(topology, load))}
+    return {local for local, entity in topology.known_as.items() if entity in targets}
 
 
 def _by_own_clocks(events: Iterable[tuple[str, Event]], clocks: Mapping[str, ClockOffset]) -> list[tuple[str, Event]]:
