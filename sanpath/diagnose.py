@@ -317,7 +317,7 @@ def _direction(load: LoadFacts, facts: Facts) -> DirectionResult:
         histogram,
         load.latency_interval,
     )
-    return DirectionResult(load.ops_per_second, load.bytes_per_second, latency, load.throughput_spread)
+    return DirectionResult(load.ops_per_second, load.bytes_per_second, latency, load.throughput_spread, load.stalls)
 
 
 def _step_verdict(judgements: Sequence[Judgement], loads: Sequence[LoadFacts]) -> StepVerdict:

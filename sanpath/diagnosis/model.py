@@ -16,6 +16,7 @@ from sanpath.diagnosis.source_accounts import Mark, RecorderAccount, SourceAccou
 from sanpath.diagnosis.summary import Summary
 from sanpath.facts.figures.model import FigureComparison
 from sanpath.facts.load.loads import FLAT
+from sanpath.facts.time.slow_periods import Stalls
 from sanpath.rulebook.model import ChangedLimit, Finding
 from sanpath.rulebook.site.accepted import Accepted
 from sanpath.rulebook.site.options import PolicyName
@@ -65,13 +66,14 @@ class DirectionResult:
     """What the load did in one direction of a step.
 
     `throughput_spread`: relative standard error of the throughput, from the windows of the step; None with fewer than
-    two.
+    two. `stalls`: what it costs that I/Os stand still for a while; None: nothing, or too few windows tell.
     """
 
     ops_per_second: float
     bytes_per_second: float
     latency_seconds: Latency
     throughput_spread: float | None = None
+    stalls: Stalls | None = None
 
 
 @dataclass(frozen=True, slots=True)

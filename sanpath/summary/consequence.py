@@ -7,10 +7,11 @@ from operator import attrgetter
 from sanpath.diagnosis.model import Bottleneck, Diagnosis, DirectionResult, ElementUse, StepResult
 from sanpath.facts.load.loads import FLAT
 from sanpath.facts.storage.load_volumes import SHARED
+from sanpath.facts.time.slow_periods import STALLS_MATTER
 from sanpath.summary.busy_processors import busy_words
 from sanpath.summary.names import readable
 from sanpath.summary.step_figures import in_flight, is_single_direction, main_direction, of_size, use_of
-from sanpath.units import count, counted, duration, iops, percent_rounded
+from sanpath.units import count, counted, duration, iops, percent, percent_rounded
 
 _FEWER = 0.7
 """Share of the I/Os in flight from which a load is clearly lighter: sanpath's own choice."""
@@ -28,6 +29,10 @@ def consequence(diagnosis: Diagnosis, step: StepResult) -> str | None:
         slow = iops(first.ceiling_ops_per_second or 0.0)
         return f"{iops(result.ops_per_second)} on average, {slow} once it slows down."
     words = _law_words(step, direction, result) + _flush_words(step)
+    if (stalls := result.stalls) is not None and stalls.lost_ratio >= STALLS_MATTER:
+        words += (
+            f", and {iops(stalls.ops_otherwise)} while none stands still: stalls cost {percent(stalls.lost_ratio)}"
+        )
     if first is not None and (flat_words := _flat_words(diagnosis, step, direction)) is not None:
         words = flat_words
     if first is not None and (foreign_share := _foreign_share(use_of(diagnosis, first.entity, direction))) >= SHARED:

@@ -8,7 +8,12 @@ from math import inf, isclose, sqrt
 from statistics import fmean
 from typing import Literal
 
+import numpy as np
+import numpy.typing as npt
+
 from sanpath.facts.load.access import UNKNOWN_ACCESS, Access
+from sanpath.facts.samples.cumulative import Numbers
+from sanpath.facts.time.slow_periods import Stalls, stalls, whole_windows
 from sanpath.model import Direction, Scalar
 from sanpath.topology.topology import Topology
 
@@ -158,11 +163,31 @@ class LoadFacts:
 
     @property
     def windows_with_latency(self) -> list[tuple[float, float, float]]:
-        """(I/Os a second, mean latency, seconds) of each window. Empty: throughput and latency have other windows."""
-        if len(self.series) != len(self.latency_series):
-            return []
-        pairs = zip(self.series, self.latency_series, strict=True)
-        return [(ops, latency, seconds) for (ops, seconds), (latency, _) in pairs]
+        """(I/Os a second, mean latency, seconds) of each window, joined as of whole_windows. Empty: throughput and
+        latency have other windows."""
+        operations, in_flight, seconds, _ = self.whole_windows()
+        latency = in_flight / np.where(operations > 0, operations, 1.0)
+        return list(zip(operations.tolist(), latency.tolist(), seconds.tolist(), strict=True))
+
+    @property
+    def stalls(self) -> Stalls | None:
+        """What it costs that outstanding I/Os stand still for a while. None: nothing, or too few windows tell."""
+        return stalls(*self.whole_windows())
+
+    def whole_windows(self) -> tuple[Numbers, Numbers, Numbers, npt.NDArray[np.bool_]]:
+        """Return I/Os a second, outstanding I/Os, seconds of each window, and whether it was joined from several."""
+        operations, seconds = np.array(self.series).reshape(-1, 2).T
+        if np.count_nonzero(operations) != len(self.latency_series):
+            operations = seconds = operations[:0]
+        in_flight = np.zeros_like(operations)
+        latencies = np.array(self.latency_series).reshape(-1, 2)[: len(operations), 0]
+        in_flight[operations > 0] = operations[operations > 0] * latencies
+        limits, done, waited = (
+            np.concatenate(([0.0], np.cumsum(each))) for each in (seconds, operations * seconds, in_flight * seconds)
+        )
+        left = whole_windows(limits, waited, self.in_flight_configured)
+        lengths = np.diff(limits[left])
+        return np.diff(done[left]) / lengths, np.diff(waited[left]) / lengths, lengths, np.diff(left) > 1
 
     @property
     def held_throughput(self) -> float | None:

@@ -1,4 +1,8 @@
-"""Finds the periods of a step in which as many I/Os of its load take longer, because something else slows them."""
+"""Finds the periods of a step in which as many I/Os of its load take longer, because something else slows them.
+
+What an I/O waits is counted when it completes. A window in which more is counted than the outstanding I/Os can wait
+in it counts what passed in the windows before: these are one, in which I/Os stood still.
+"""
 
 from __future__ import annotations
 
@@ -28,6 +32,11 @@ _AS_MANY = 1.15
 _SAME_LEVEL = 0.25
 """Least ratio of what an I/O waits in a slow window to the mean over all that wait: windows of one cause have about
 one level, and a little slowness is not mixed with it. sanpath's own choice."""
+_MORE_THAN_CAN_WAIT = 1.1
+"""Ratio of what is counted to what the outstanding I/Os can wait, from which I/Os stood still: sanpath's own choice,
+beyond what the clocks of windows account for."""
+STALLS_MATTER = 0.1
+"""Share of the throughput that stalls cost from which they are part of the result: sanpath's own choice."""
 _EDGES = 2
 """Windows at the edges of a period."""
 _LEAST_RATIO = 0.1
@@ -46,6 +55,15 @@ class SlowWindows:
 
 
 @dataclass(frozen=True, slots=True)
+class Stalls:
+    """What it costs that outstanding I/Os stand still for a while. `ops_otherwise`: completed a second in the rest of
+    the time. `lost_ratio`: the share of these that the load lacks in the mean; a share of time, too."""
+
+    ops_otherwise: float
+    lost_ratio: float
+
+
+@dataclass(frozen=True, slots=True)
 class SlowPeriods:
     """The slow periods of a step. `periods`: in order, with the name of the step; the ratios are those of
     SlowWindows."""
@@ -56,36 +74,88 @@ class SlowPeriods:
     latency_ratio: float
 
 
-def slow_windows(operations: Numbers, in_flight: Numbers, seconds: Numbers) -> SlowWindows | None:
+def slow_windows(
+    operations: Numbers, in_flight: Numbers, seconds: Numbers, stood_still: npt.NDArray[np.bool_] | None = None
+) -> SlowWindows | None:
     """Find the windows in which as many I/Os take longer. None: too few windows to tell.
 
     A load that keeps as many I/Os outstanding gets the same latency as long as nothing else slows them down.
-    `operations`: a second, `in_flight`: in the mean, `seconds`: length, of each window. Windows in which none
-    completed count as none.
+    `operations`: a second, `in_flight`: in the mean, `seconds`: length, of each window. A window with outstanding
+    I/Os in which none completes is the slowest; one without any is none. `stood_still`: windows in which I/Os did so
+    for a while, see whole_windows: these are not slow by chance.
     """
-    moves = (operations > 0) & (in_flight > 0)
-    if np.count_nonzero(moves) < _LEAST_WINDOWS:
+    moves, completes = in_flight > 0, (operations > 0) & (in_flight > 0)
+    if np.count_nonzero(completes) < _LEAST_WINDOWS:
         return None
-    latency = np.where(moves, in_flight, 1.0) / np.where(moves, operations, 1.0)
     ios = operations * seconds
-    noise = _noise(latency[moves])
-    order = np.flatnonzero(moves)[np.argsort(latency[moves], kind="stable")]
+    # Where none completed, it takes longer than if one had.
+    latency = np.where(moves, in_flight * seconds, 1.0) / np.where(completes, ios, 1.0)
+    noise = _noise(latency[completes])
+    order = np.flatnonzero(completes)[np.argsort(latency[completes], kind="stable")]
     enough = int(np.searchsorted(np.cumsum(seconds[order]), _FASTEST_PART * float(np.sum(seconds[moves]))))
     fastest = order[: enough + 1]
     fast_seconds = float(np.sum((latency * ios)[fastest]) / np.sum(ios[fastest]))
     usual = float(np.median(in_flight[fastest]))
-    is_slow = moves & (latency > fast_seconds * max(_SLOWER, float(np.exp(_NOISE * noise))))
+    least = np.full(len(latency), max(_SLOWER, float(np.exp(_NOISE * noise))))
+    if stood_still is not None:
+        least[stood_still] = _SLOWER
+    is_slow = moves & (latency > fast_seconds * least)
     is_slow &= (in_flight >= usual / _AS_MANY) & (in_flight <= usual * _AS_MANY)
-    waits = np.where(is_slow, ios * (latency - fast_seconds), 0.0)
-    usual_wait = float(np.sum(waits * (latency - fast_seconds))) / (float(np.sum(waits)) or 1.0)
-    is_slow &= latency - fast_seconds >= _SAME_LEVEL * usual_wait
+    waits = np.where(is_slow, in_flight * seconds - ios * fast_seconds, 0.0)
+    is_slow &= latency - fast_seconds >= _SAME_LEVEL * _usual_wait(latency - fast_seconds, waits)
     lost = float(np.sum(waits[is_slow]))
     return SlowWindows(
         is_slow,
         usual,
-        lost / float(np.sum((latency * ios)[moves])),
+        lost / float(np.sum((in_flight * seconds)[moves])),
         float(np.sum(seconds[is_slow]) / np.sum(seconds[moves])),
     )
+
+
+def whole_windows(limits: Numbers, waited: Numbers, most: float | None) -> npt.NDArray[np.intp]:
+    """Return which limits of windows are left if each window is joined with those before in which its I/Os waited.
+
+    `waited`: by I/Os that completed until each limit. `most`: I/Os that can be outstanding; None: not known, so that
+    none is joined."""
+    if not most:
+        return np.arange(len(limits))
+    left = [len(limits) - 1]
+    for index in range(len(limits) - 2, -1, -1):
+        can_wait = most * (limits[left[-1]] - limits[index])
+        if index == 0 or waited[left[-1]] - waited[index] <= _MORE_THAN_CAN_WAIT * can_wait:
+            left.append(index)
+    return np.array(left[::-1])
+
+
+def stalls(
+    operations: Numbers, in_flight: Numbers, seconds: Numbers, stood_still: npt.NDArray[np.bool_]
+) -> Stalls | None:
+    """Return what slow windows cost, see slow_windows, if I/Os stood still in most of them: where a window ends with
+    a stall, nothing tells that they did. None: they did not, or too few windows tell."""
+    found = slow_windows(operations, in_flight, seconds, stood_still)
+    if found is None:
+        return None
+    is_proven = found.is_slow & (stood_still | (operations == 0))
+    ios, stalled, otherwise = operations * seconds, found.is_slow, ~found.is_slow & (in_flight > 0)
+    if not otherwise.any() or seconds[is_proven].sum() <= seconds[stalled].sum() / 2:
+        return None
+    rate = float(ios[otherwise].sum() / seconds[otherwise].sum())
+    of_all = float(ios[stalled | otherwise].sum() / seconds[stalled | otherwise].sum())
+    return Stalls(rate, max(0.0, 1 - of_all / rate))
+
+
+def _most(step: Step, samples: Sequence[StepSamples]) -> float | None:
+    """Return how many I/Os can be outstanding. None: not known."""
+    configured = [each.last_values.get("in_flight_configured") for each in samples]
+    return step.offered or (None if None in configured else sum(each or 0.0 for each in configured))
+
+
+def _usual_wait(longer: Numbers, waits: Numbers) -> float:
+    """Return by how much I/Os take longer where half of the time is lost, or less. A window in which I/Os stood still
+    takes as long as chance has it: a mean would be that of the longest."""
+    order = np.argsort(longer)
+    total = np.cumsum(waits[order])
+    return float(longer[order][np.searchsorted(total, total[-1] / 2)])
 
 
 def _noise(latencies: Numbers) -> float:
@@ -105,8 +175,9 @@ def slow_periods(step: Step, samples: Sequence[StepSamples]) -> SlowPeriods | No
     work, waits = cumulative_work(samples, "ops"), cumulative_work(samples, "latency_seconds")
     if work is None or waits is None or len(work.limits) < 2:
         return None
-    limits = work.limits
-    found = slow_windows(work.rates(limits), waits.rates(limits), np.diff(limits))
+    left = whole_windows(work.limits, np.interp(work.limits, waits.limits, waits.until), _most(step, samples))
+    limits = work.limits[left]
+    found = slow_windows(work.rates(limits), waits.rates(limits), np.diff(limits), np.diff(left) > 1)
     if found is None or found.latency_ratio < _LEAST_RATIO:
         return None
     edges = np.flatnonzero(np.diff(np.concatenate(([False], found.is_slow, [False])).astype(int)))

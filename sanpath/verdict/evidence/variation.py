@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import inf, log, sqrt
 
-import numpy as np
-
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.time.slow_periods import slow_windows
 from sanpath.units import percent
@@ -59,9 +57,7 @@ def _slowed_since_it_began(load: LoadFacts) -> Iterator[tuple[float, float, str]
 def _slowed_windows(load: LoadFacts) -> tuple[float, float, str] | None:
     """The share of the mean latency that passes because as many I/Os take longer for a while, how many these are, and
     words for it. None: the load has too few windows, or throughput and latency have different ones."""
-    windows = np.array(load.windows_with_latency).reshape(-1, 3)
-    operations, latency, seconds = windows.T
-    slow = slow_windows(operations, operations * latency, seconds)
+    slow = slow_windows(*load.whole_windows())
     if slow is None:
         return None
     return slow.latency_ratio, slow.in_flight, f"in {percent(slow.time_ratio)} of the time as many I/Os take longer"

@@ -14,6 +14,7 @@ from sanpath.diagnosis.experiment import Action
 from sanpath.facts.load.loads import sets_depth
 from sanpath.facts.storage.other_loads import LEAST_OPS_PER_SECOND, OtherLoad, loads_of_others
 from sanpath.facts.table import FactRow, number
+from sanpath.facts.time.slow_periods import STALLS_MATTER
 from sanpath.model import PAUSE
 from sanpath.topology.names import in_words
 from sanpath.units import in_series, outstanding
@@ -32,6 +33,7 @@ port of the array, 5 of 15 of the array's entry, 4 of 27 of another link, and 2 
 _SHOWS_ALONE = 8.0
 """I/Os inside an array up to which the time of a single one shows what serves them before the array's clock: that
 takes 1/8 of the array's time then, or more."""
+_OTHER_NUMBER = ("more_in_flight", "fewer_in_flight")
 _WITH_FEWER = ("fewer_in_flight", "one_in_flight")
 _FAILING = 0.5
 """Share of failed polls from which a source is to be repaired."""
@@ -110,6 +112,10 @@ class Proposal:
     def outcome_probability(self, claim: Claim) -> float:
         """How probable it is, if a claim holds, that the experiment shows what it watches for."""
         seen = _SEEN.get(self.action, {1.0: self.shows, 0.1: ("other",)})
+        stalls = self.table.load.stalls
+        if self.action in _OTHER_NUMBER and stalls is not None and stalls.lost_ratio >= STALLS_MATTER:
+            # While nothing stands still more I/Os bring more, and fewer less, whatever makes them stand still.
+            seen = {1.0: ("other",)}
         by_name = {name: probability for probability, names in seen.items() for name in names}
         return next(by_name[name] for name in _names(self.table, claim) if name in by_name)
 
