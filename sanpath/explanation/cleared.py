@@ -202,6 +202,8 @@ def _may_be_full(facts: Facts, judged: Judgement, row: FactRow) -> bool:
 
 def _cleared_links(facts: Facts, not_cleared: set[str]) -> list[Cleared]:
     rows: dict[str, list[FactRow]] = {}
+    # A counter that misses bytes in one direction, as one that stands still, tells nothing of the other.
+    not_cleared = {*not_cleared, *(str(row["entity"]) for row in facts.tables["link"].select(miscounts=True))}
     for row in facts.tables["link"]:
         if row["utilisation_max"] is not None and number(row, "windows") >= WINDOWS:
             rows.setdefault(str(row["entity"]), []).append(row)

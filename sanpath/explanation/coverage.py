@@ -19,7 +19,7 @@ from sanpath.topology.descriptions import DESCRIPTION
 from sanpath.topology.names import short_name
 from sanpath.topology.paths import hosts_of, io_paths
 from sanpath.topology.topology import SAME_TRAFFIC, Topology
-from sanpath.units import counted, first_of
+from sanpath.units import counted, first_of, in_series
 
 _MOST_PORTS = 4
 """Ports, or hosts, that are named where several are meant."""
@@ -299,8 +299,10 @@ def _unobserved_parts(facts: Facts, sampled: Collection[str]) -> list[Unobserved
                 "its utilisation is not known",
             )
         )
-    for entity in dict.fromkeys(row["entity"] for row in facts.tables["link"].select(miscounts=True)):
-        reason = "its counter misses bytes that have passed the link"
+    wrong = facts.tables["link"].select(miscounts=True)
+    for entity, port in dict.fromkeys((row["entity"], str(row["near_port"])) for row in wrong):
+        sources = dict.fromkeys(source for source, _ in facts.topology.entities[port].known_as)
+        reason = f"its counter, read from {in_series(list(sources))}, misses bytes that have passed the link"
         unobserved_parts.append(
             Unobserved(str(entity), reason, "it is judged by its speed and by what the load moves")
         )

@@ -32,7 +32,9 @@ def usage(element: PathElement) -> str:
     if element.utilisation is None:
         return " ".join(filter(None, (element.speed, "not measured")))
     used = f"{percent_rounded(element.utilisation)} utilised ({element.direction}s)"
-    used = used if element.utilisation >= WORTH_A_ROW else "idle"
+    if element.utilisation < WORTH_A_ROW:
+        # A port that counts no byte may be one whose counter stands still.
+        used = "idle" if element.utilisation else "counts nothing"
     return " ".join(filter(None, (element.speed, used)))
 
 

@@ -94,8 +94,9 @@ def carried_bytes(
     test_byte_rate = load.bytes_per_second * overhead
     wrong: Collection[Cable] = ()
     if cabling.is_complete:
-        at_arrays = [overhead * rate for rate in _counted_by_arrays(samples, step, load.direction)]
-        wrong = miscounted(cabling.paths, byte_rates, test_byte_rate, at_arrays)
+        elsewhere = [overhead * rate for rate in _counted_by_arrays(samples, step, load.direction)]
+        elsewhere += _counted_at_ends(topology, cabling.paths, samples, step, load.direction)
+        wrong = miscounted(cabling.paths, byte_rates, test_byte_rate, elsewhere)
         byte_rates = {cable: rate for cable, rate in byte_rates.items() if cable not in wrong}
     used_cables = with_open_host_links(
         cabling.test_cables, cabling.own_links, cabling.all_paths, byte_rates, test_byte_rate
@@ -123,5 +124,29 @@ def _counted_by_arrays(samples: Mapping[str, Sequence[StepSamples]], step: Step,
         for sample in samples.get(kind, ()):
             rate = gauge_or_rates(sample, f"bytes_per_second_{direction}", f"bytes_{direction}_total")
             if sample.step == step.name and rate is not None:
+                totals[kind, sample.source] = totals.get((kind, sample.source), 0.0) + rate
+    return list(totals.values())
+
+
+def _counted_at_ends(
+    topology: Topology,
+    paths: Sequence[IoPath],
+    samples: Mapping[str, Sequence[StepSamples]],
+    step: Step,
+    direction: Direction,
+) -> list[float]:
+    """Return the bytes a second that each source counts at the ports of hosts, or of arrays, at the ends of paths."""
+    facing = {
+        device: end for path in paths for end in (*path.cables[:1], *path.cables[-1:]) for device in end.devices
+    }
+    totals: dict[tuple[str, str], float] = {}
+    for kind in ("hba", "array_port"):
+        for sample in samples.get(kind, ()):
+            end = facing.get(topology.known_as.get((sample.source, kind, sample.entity), ""))
+            if sample.step != step.name or end is None:
+                continue
+            # What a switch sends the device at the other end receives.
+            side = "rx" if end.counter(direction) == "tx" else "tx"
+            if (rate := sample.rate(f"bytes_{side}_total")) is not None:
                 totals[kind, sample.source] = totals.get((kind, sample.source), 0.0) + rate
     return list(totals.values())

@@ -17,6 +17,7 @@ from sanpath.facts.table import FactRow, number
 from sanpath.facts.time.slow_periods import STALLS_MATTER
 from sanpath.model import PAUSE
 from sanpath.topology.names import in_words
+from sanpath.topology.paths import io_paths
 from sanpath.units import in_series, outstanding
 from sanpath.verdict.hypotheses.claim import Claim
 from sanpath.verdict.hypotheses.queues import below_last_clock, host_is_unread, is_above_array_clock, unread_machines
@@ -321,6 +322,9 @@ def _reading(table: PlaceTable, part: str, entities: Sequence[str], what: str) -
     if to_repair := [source for source, fails in failing.items() if fails and source in (telling or failing)]:
         return f"repair the source {in_series(to_repair)}, whose polls fail (sanpath check says why)"
     if part == "fabric" and failing and not entities:
+        if io_paths(table.facts.topology, *table.load.roots):
+            sources = in_series(list(failing))
+            return f"check the cables of the path in sanpath.yaml, and whether the counters of {sources} move"
         return "name the cables of the path in sanpath.yaml (sanpath topology lists what was not joined)"
     return f"read {what} (sanpath init adds {'them' if part == 'fabric' or len(entities) > 1 else 'it'})"
 
