@@ -16,7 +16,7 @@ from sanpath.diagnosis.source_accounts import Mark, RecorderAccount, SourceAccou
 from sanpath.diagnosis.summary import Summary
 from sanpath.facts.figures.model import FigureComparison
 from sanpath.facts.load.loads import FLAT
-from sanpath.facts.time.slow_periods import Stalls
+from sanpath.facts.samples.slow_windows import Stalls
 from sanpath.rulebook.model import ChangedLimit, Finding
 from sanpath.rulebook.site.accepted import Accepted
 from sanpath.rulebook.site.options import PolicyName

@@ -6,8 +6,8 @@ from operator import attrgetter
 
 from sanpath.diagnosis.model import Bottleneck, Diagnosis, DirectionResult, ElementUse, StepResult
 from sanpath.facts.load.loads import FLAT
+from sanpath.facts.samples.slow_windows import STALLS_MATTER
 from sanpath.facts.storage.load_volumes import SHARED
-from sanpath.facts.time.slow_periods import STALLS_MATTER
 from sanpath.summary.busy_processors import busy_words
 from sanpath.summary.names import readable
 from sanpath.summary.step_figures import in_flight, is_single_direction, main_direction, of_size, use_of

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sanpath.diagnosis.model import Diagnosis
-from sanpath.facts.time.slow_periods import slow_windows
+from sanpath.facts.samples.slow_windows import slow_windows
 from tests.support.san import ARRAY_PORT, HOST_PORT, KIB, AtArray, Flow, San
 from tests.support.stories import judged
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sanpath.diagnosis.model import Diagnosis
 from sanpath.facts.samples.cumulative import Numbers
-from sanpath.facts.time.slow_periods import STALLS_MATTER, Stalls, stalls, whole_windows
+from sanpath.facts.samples.slow_windows import STALLS_MATTER, Stalls, stalls, whole_windows
 from sanpath_collectors.fio.tables import LOAD
 from tests.support.recording import RecordingBuilder
 from tests.support.stories import judged

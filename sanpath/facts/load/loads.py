@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from sanpath.facts.load.access import UNKNOWN_ACCESS, Access
 from sanpath.facts.samples.cumulative import Numbers
-from sanpath.facts.time.slow_periods import Stalls, stalls, whole_windows
+from sanpath.facts.samples.slow_windows import Stalls, stalls, whole_windows
 from sanpath.model import Direction, Scalar
 from sanpath.topology.topology import Topology
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from math import inf, log, sqrt
 
 from sanpath.facts.load.loads import LoadFacts
-from sanpath.facts.time.slow_periods import slow_windows
+from sanpath.facts.samples.slow_windows import slow_windows
 from sanpath.units import percent
 from sanpath.verdict.evidence.healthy import rate_met
 from sanpath.verdict.evidence.likelihoods import UNEXPLAINED

@@ -12,9 +12,9 @@ from math import sqrt
 
 from sanpath.diagnosis.experiment import Action
 from sanpath.facts.load.loads import sets_depth
+from sanpath.facts.samples.slow_windows import STALLS_MATTER
 from sanpath.facts.storage.other_loads import LEAST_OPS_PER_SECOND, OtherLoad, loads_of_others
 from sanpath.facts.table import FactRow, number
-from sanpath.facts.time.slow_periods import STALLS_MATTER
 from sanpath.model import PAUSE
 from sanpath.topology.names import in_words
 from sanpath.topology.paths import io_paths
