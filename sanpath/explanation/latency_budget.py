@@ -20,6 +20,8 @@ from sanpath.units import counted
 from sanpath.verdict.model import Judgement
 from sanpath.verdict.places.host_queues import HostQueue, below_queues, host_queues
 
+_BELOW_THE_HOST = ("link:", "array:", "array_port:", "volume:")
+"""Elements in which I/Os wait below all clocks of the host."""
 _ESTIMATED_WAIT = "waits there, as the verdict estimates"
 """What a part is that no clock separates from the time around it."""
 _ABOVE_A_DEVICE = ("cgroup", "vdisk")
@@ -44,7 +46,7 @@ def latency_budget(facts: Facts, load: LoadFacts, judged: Judgement | None) -> L
         *_fabric_parts(facts, load, array, below_seconds - _sum(inside_parts), limiter, is_stalled),
         *inside_parts,
     ]
-    if judged is not None and limiter is not None and layer is not None:
+    if judged is not None and limiter is not None and layer is not None and limiter.startswith(_BELOW_THE_HOST):
         booked = _sum([part for part in parts[len(queues) :] if part.limited_by == limiter])
         waits = min((judged.wait_seconds or 0.0) - booked, load.latency_seconds - _sum(parts))
         if waits > 0:

@@ -12,6 +12,9 @@ from sanpath.units import counted
 _LETTERS = 20
 """Longer identifiers are cut in the middle, because they differ at their end: sanpath's own choice, half a column."""
 
+QUEUES = ("hba", "lun", "vdisk")
+"""Kinds of a bottleneck that are queues of hosts."""
+
 
 def described(topology: Topology, entity: str) -> str:
     """An entity with its noun: network port host1 eth1."""
@@ -46,8 +49,10 @@ def _cut(name: str) -> str:
 
 
 def with_others(name: str, bottlenecks: Sequence[Bottleneck]) -> str:
-    """The name of the first bottleneck, with the others of its kind: device db0 sda and 39 others."""
+    """The name of the first bottleneck, with the others of its kind: device db0 sda and 39 others. Queues that are full
+    together are relieved together."""
     first = bottlenecks[0]
-    alike = dict.fromkeys(entity for each in bottlenecks if each.kind == first.kind for entity in each.elements)
+    alike = dict.fromkeys(other.entity for other in bottlenecks[1:] if other.kind == first.kind)
+    alike |= dict.fromkeys(first.coincident if first.kind in QUEUES else ())
     others = [readable(entity) for entity in alike if entity != first.entity]
     return f"{name} and {others[0] if len(others) == 1 else counted(len(others), 'other')}" if others else name

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from sanpath.diagnosis.model import Bottleneck, StepResult, Verdict
 from sanpath.facts.host.tested_machines import platform
 from sanpath.facts.load.loads import sets_depth
-from sanpath.summary.names import described, with_others
+from sanpath.summary.names import QUEUES, described, with_others
 from sanpath.summary.step_figures import in_flight
 from sanpath.topology.paths import placed_loads
 from sanpath.topology.topology import Topology
@@ -21,8 +21,6 @@ _OF_A_VERDICT: Mapping[str, str] = {
 _OVERLAP_FLUSHES = "Run the test with more processes, so that their flushes overlap"
 _MORE_THREADS = "Run the test with more threads"
 _RAISE = "Raise or remove the limit of {name}"
-_QUEUES = ("hba", "lun", "vdisk")
-"""Kinds of a bottleneck that are queues of hosts."""
 _OF_A_BOTTLENECK: Mapping[str, str] = {
     "array": "Find in the statistics of {name} what keeps it busy, and for which hosts",
     "core": "Spread the work of the full core of {name} over more cores",
@@ -57,7 +55,7 @@ def own_action(verdict: Verdict, topology: Topology, step: StepResult | None) ->
     first = verdict.bottlenecks[0]
     action = _RAISE if verdict.kind == "configured_cap" else _OF_A_BOTTLENECK.get(first.kind)
     name = with_others(described(topology, first.entity), verdict.bottlenecks)
-    if first.kind in _QUEUES and (depth := _depth(first, step)) is not None:
+    if first.kind in QUEUES and (depth := _depth(first, step)) is not None:
         return f"Raise the queue depth of {name} above {count(depth)}{_setting(topology, first)}"
     return None if action is None else action.format(name=name)
 
