@@ -137,8 +137,8 @@ def test_a_port_that_moves_next_to_nothing_dates_no_file(moved: float, second: i
     load, device = steps_and_device(late)
     port = [0.0] * 42
     port[second] = moved
-    beside = replace(counted("io", [1.0] * 42, port, [1.0] * 42), entity="eth0")
-    assert clock_of(load, device, ports=[beside]) == clock_of(load, device)
+    other_port = replace(counted("io", [1.0] * 42, port, [1.0] * 42), entity="eth0")
+    assert clock_of(load, device, ports=[other_port]) == clock_of(load, device)
 
 
 def test_a_file_that_counts_far_less_than_the_load_is_told_as_such() -> None:
@@ -155,7 +155,7 @@ def test_work_of_others_does_not_move_what_the_load_names(begin: int, seconds: i
     other = [ratio * 7000 * (begin <= at < begin + seconds) for at in range(len(ops))]
     sizes = [4096.0] * len(ops)
     load, device = (counted(source, [1.0] * len(ops), ops, sizes) for source in ("fio", "io"))
-    beside = counted("io", [1.0] * len(ops), other, sizes)
-    found = clock_of(load, replace(device, entity="sdb"), replace(beside, entity="sdc"), target="sdb")
+    other_device = counted("io", [1.0] * len(ops), other, sizes)
+    found = clock_of(load, replace(device, entity="sdb"), replace(other_device, entity="sdc"), target="sdb")
     assert isinstance(found, ClockOffset)
     assert abs(found.seconds) <= max(0.5, found.uncertainty_seconds)
