@@ -7,7 +7,7 @@ unexplained remainder. Transfer time that an array reports as SAN time belongs t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from sanpath.diagnosis.model import LIMIT_WAIT, Bottleneck, BudgetPart, LatencyBudget, Method
@@ -46,13 +46,8 @@ def latency_budget(facts: Facts, load: LoadFacts, judged: Judgement | None) -> L
         *_fabric_parts(facts, load, array, below_seconds - _sum(inside_parts), limiter, is_stalled),
         *inside_parts,
     ]
-    if judged is not None and limiter is not None and layer is not None and limiter.startswith(_BELOW_THE_HOST):
-        booked = _sum([part for part in parts[len(queues) :] if part.limited_by == limiter])
-        waits = min((judged.wait_seconds or 0.0) - booked, load.latency_seconds - _sum(parts))
-        if waits > 0:
-            at = "fabric" if limiter.startswith("link:") else layer
-            plane = {"fabric": "wire"}.get(at, at.partition("_")[0])
-            parts.append(_part(plane, at, limiter, waits, limiter, _ESTIMATED_WAIT, "estimate"))
+    if judged is not None and limiter is not None:
+        parts += _estimated(judged, limiter, parts[len(queues) :], load.latency_seconds - _sum(parts))
     # The remainder may be negative where planes overlap or clocks differ. It is shown, not cut off.
     remainder = load.latency_seconds - _sum(parts)
     lun = queues[0].entity if queues else str(array["entity"]) if array is not None else load.entity
@@ -61,6 +56,20 @@ def latency_budget(facts: Facts, load: LoadFacts, judged: Judgement | None) -> L
     error += queues[-1].below.whole_error_seconds if queues else 0.0
     unexplained = remainder - error, remainder + error
     return LatencyBudget(load.step, load.direction, lun, load.latency_seconds, tuple(parts), unexplained)
+
+
+def _estimated(
+    judged: Judgement, limiter: str, below: Sequence[BudgetPart], remainder: float
+) -> Iterator[BudgetPart]:
+    """The wait at what limits below the host, where no clock separates it. What only remains, of all that was read,
+    is not known any better. `below`: the parts below the host; `remainder`: seconds that no part accounts for."""
+    first = judged.bottlenecks[0]
+    waits = (judged.wait_seconds or 0.0) - _sum([part for part in below if part.limited_by == limiter])
+    if first.by_exclusion or not limiter.startswith(_BELOW_THE_HOST) or min(waits, remainder) <= 0:
+        return
+    layer = "fabric" if limiter.startswith("link:") else first.layer
+    plane = "wire" if layer == "fabric" else "array"
+    yield _part(plane, layer, limiter, min(waits, remainder), limiter, _ESTIMATED_WAIT, "estimate")
 
 
 def _array_parts(row: FactRow, limiter: str | None, layer: str | None, cap: Bottleneck | None) -> list[BudgetPart]:

@@ -11,7 +11,6 @@ from sanpath.units import counted
 
 _LETTERS = 20
 """Longer identifiers are cut in the middle, because they differ at their end: sanpath's own choice, half a column."""
-
 QUEUES = ("hba", "lun", "vdisk")
 """Kinds of a bottleneck that are queues of hosts."""
 
@@ -49,8 +48,8 @@ def _cut(name: str) -> str:
 
 
 def with_others(name: str, bottlenecks: Sequence[Bottleneck]) -> str:
-    """The name of the first bottleneck, with the others of its kind: device db0 sda and 39 others. Queues that are full
-    together are relieved together."""
+    """The name of the first bottleneck, with the others of its kind: device db0 sda and 39 others. Of queues that are
+    full together, all are relieved."""
     first = bottlenecks[0]
     alike = dict.fromkeys(other.entity for other in bottlenecks[1:] if other.kind == first.kind)
     alike |= dict.fromkeys(first.coincident if first.kind in QUEUES else ())
