@@ -25,7 +25,7 @@ class Judgement:
     `following`: what would limit next, None: unknown. `experiments`: measurements that would separate the suspects,
     the best first. `windows`: whole windows of the slowest source. `probability` and `suspects`: as of a verdict.
     `part`: the hosts or jobs whose I/Os it was judged by, in words, "": all. `wait_seconds`: how long an I/O waits at
-    what limits, None: the verdict names nothing, or not where.
+    what limits below the host's last clock and above the array's, None: the verdict names nothing there.
     """
 
     load: LoadFacts

@@ -199,7 +199,7 @@ def test_a_queue_is_full_from_95_percent_of_its_slots(used: float, full: str) ->
     (bottleneck,) = found.verdict.bottlenecks
     lun = next(entity.id for entity in topology.of_kind("lun"))
     plane = PlaneInFlight("host_lun", lun, "read", (used, used), admitted=32)
-    verdict = replace(found.verdict, bottlenecks=(replace(bottleneck, entity=lun, kind="lun"),))
+    verdict = replace(found.verdict, bottlenecks=(replace(bottleneck, entity=lun, kind="lun", coincident=()),))
     in_flight = replace(step.in_flight, planes=(plane,))
     said = summary(replace(found, verdict=verdict, steps=[replace(step, in_flight=in_flight)], plan=()), topology)
     assert said.verdict.endswith(f"is {full}")

@@ -22,6 +22,8 @@ _NO_SHORTER, _CLOCK_SECONDS = 0.8, 5e-5
 """An I/O takes no less time above than below: ratio, and seconds by which rounded times may differ."""
 _LEAST = 0.01
 """Share of the bytes of the busiest device below which nothing is concluded of a device."""
+_PASSED = 0.5
+"""Share of its bytes that a device with a cache passes on to the devices below it at least: sanpath's own choice."""
 _MOST_PARTS = 8
 """Most devices among which parts are sought."""
 
@@ -66,10 +68,13 @@ def uppermost(devices: Sequence[Stacked]) -> dict[str, tuple[str, ...]]:
         for device in busy:
             stacks.place([device], _parts)
         stacks.place(busy, _parts)
-        held = (1 + _SAME) * sum(device.total for device in lower)
+        held = sum(device.total for device in lower)
         for device in own:
-            if device not in stacks.placed and device.total > held and (device.is_timed or not lower):
-                stacks.below[device] = ()
+            if device in stacks.placed or device.total <= (1 + _SAME) * held or (lower and not device.is_timed):
+                continue
+            # A cache in it, or above the lower devices, answers what these do not move.
+            is_cached = held >= _PASSED * device.total and _takes_no_longer(lower, device)
+            stacks.put([device], [each for each in stacks.below if each in lower] if is_cached else [])
     return {device.name: tuple(part.name for part in parts) for device, parts in stacks.below.items()}
 
 
@@ -86,10 +91,14 @@ class _Stacks:
         """Put these devices, or those of them that are not yet placed, on the parts that they have together."""
         left = [device for device in uppers if device not in self.placed]
         if left and (parts := find(_together(left), list(self.below))):
-            for part in parts:
-                del self.below[part]
-            self.below |= dict.fromkeys(left, parts)
-            self.placed.update(left)
+            self.put(left, parts)
+
+    def put(self, uppers: Sequence[Stacked], parts: Sequence[Stacked]) -> None:
+        """Put these devices on these parts, which are no load of their own any more."""
+        for part in parts:
+            del self.below[part]
+        self.below |= dict.fromkeys(uppers, parts)
+        self.placed.update(uppers)
 
 
 def _together(devices: Sequence[Stacked]) -> Stacked:

@@ -253,7 +253,11 @@ def _conclude(table: PlaceTable, queue: HostQueue, claims: Sequence[Claim]) -> C
         f"below it an I/O takes {duration(queue.below.seconds)}, and nothing {seen}",
     )
     gone = share_gone(queue.below.seconds, load.latency_seconds)
-    stated = StatedFields(explains=gone, coincident=queue.as_full)
+    related = table.facts.topology.related
+    owners = related(queue.entity, "attached_to")
+    # Those of other hosts are limits of other parts of the load.
+    together = tuple(device for device in queue.as_full if related(device, "attached_to") == owners)
+    stated = StatedFields(explains=gone, coincident=together)
     conclude = conclusion_of(table, queue.layer, because, _OVERTURN, waits_inside=True, ceiling_ratio=ratio, **stated)
     return conclude(claims)
 

@@ -90,7 +90,7 @@ def _judge(table: PlaceTable, claims: Sequence[Claim]) -> Judgement:
         probability, because = probability_of(first) * certainty, (*conclusion.because, *reasons)
         reached = [grade for grade, least in LEAST_PROBABILITY.items() if probability >= least]
         grade: Grade = reached[0] if reached and table.windows >= WINDOWS else "C"
-        waits = [table.segments[index].wait[1] for index in first[0].explains]
+        waits = [table.segments[index].wait[1] for index in first[0].explains & table.gaps]
         judged = replace(judged, kind=kind, grade=grade, probability=probability, wait_seconds=sum(waits) or None)
         judged = replace(judged, because=because, bottlenecks=conclusion.bottlenecks, following=conclusion.following)
     if (drift_words := drift(facts, load)) is not None:
