@@ -121,12 +121,14 @@ def _difference(loads: Sequence[LoadFacts]) -> float:
 
 
 def _shape(loads: Sequence[LoadFacts]) -> tuple[Shape, str]:
+    depths = _by_depth(loads)
     if len(_by_in_flight(loads)) < 2:
+        if len(depths) == 1 and _difference(depths[0]) > _NEARLY_FLAT:
+            return "unknown", _repeated(depths[0])
         return (
             "one_step",
             "one queue depth was tested: whether more outstanding I/Os bring more throughput is not known",
         )
-    depths = _by_depth(loads)
     typical = [_typical(group) for group in depths]
     peak, last = max(typical, key=attrgetter("ops_per_second")), typical[-1]
     half = [load for load in typical if load.at_most_half(last)]
@@ -150,13 +152,8 @@ def _shape(loads: Sequence[LoadFacts]) -> tuple[Shape, str]:
     doublings = log2(last.outstanding / before.outstanding)
     scatter = _difference(varying)
     least_gain = max(min(FLAT * doublings, _NEARLY_FLAT), FLAT, _chance(before, last), scatter)
-    if scatter > max(_NEARLY_FLAT, _difference([before, last])):
-        low, high = (iops(choose(load.ops_per_second for load in varying)) for choose in (min, max))
-        at = outstanding(max(load.outstanding for load in varying))
-        return (
-            "unknown",
-            f"repetitions at {at} give from {low} to {high}: that is time, or something else than the load",
-        )
+    if scatter > max(_NEARLY_FLAT, (1 - FLAT) * _difference([before, last])):
+        return "unknown", _repeated(varying)
     if gain < -max(least_gain, _clear(before, last)):
         return "unknown", "throughput differs more from window to window than from step to step"
     if gain <= least_gain:
@@ -169,6 +166,13 @@ def _shape(loads: Sequence[LoadFacts]) -> tuple[Shape, str]:
         f"{count(last.outstanding)} outstanding I/Os, {2**doublings:.1f} times as many as "
         f"{count(before.outstanding)}, give {percent_rounded(gain)} more throughput"
     )
+
+
+def _repeated(loads: Sequence[LoadFacts]) -> str:
+    """What loads of one depth show that differ."""
+    low, high = (iops(choose(load.ops_per_second for load in loads)) for choose in (min, max))
+    at = outstanding(max(load.outstanding for load in loads))
+    return f"repetitions at {at} give from {low} to {high}: that is time, or something else than the load"
 
 
 def _clear(first: LoadFacts, second: LoadFacts) -> float:

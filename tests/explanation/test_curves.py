@@ -212,6 +212,16 @@ def test_where_repetitions_of_a_depth_differ_as_much_throughput_does_not_fall_un
     assert falling.shape == "retrograde"
 
 
+@pytest.mark.parametrize("lighter", [[], [(4, 4, 200.0)]], ids=["one depth", "two depths"])
+def test_steps_with_as_many_outstanding_ios_and_other_results_show_no_effect_of_more(
+    lighter: list[tuple[int, int, float]],
+) -> None:
+    """32 over one connection and over four: what differs is not how many there are."""
+    (curve,) = curves(resolve(()), _written([*lighter, (32, 32, 201.0), (32, 32, 800)]))
+    assert curve.shape == "unknown"
+    assert curve.said.startswith("repetitions at 32 outstanding I/Os give from 201 IOPS to 800 IOPS")
+
+
 def test_writes_with_and_without_flushes_are_two_curves() -> None:
     """With fsync the time in the flush is none of a write."""
     plain = [(1, 1, 40_000.0), (4, 4, 160_000), (16, 16, 400_000)]
