@@ -30,9 +30,8 @@ def consequence(diagnosis: Diagnosis, step: StepResult) -> str | None:
         return f"{iops(result.ops_per_second)} on average, {slow} once it slows down."
     words = _law_words(step, direction, result) + _flush_words(step)
     if (stalls := result.stalls) is not None and stalls.lost_ratio >= STALLS_MATTER:
-        words += (
-            f", and {iops(stalls.ops_otherwise)} while none stands still: stalls cost {percent(stalls.lost_ratio)}"
-        )
+        cost = percent(stalls.lost_ratio)
+        words += f". Between stalls it is {iops(stalls.ops_otherwise)}: they cost {cost} of the throughput"
     if first is not None and (flat_words := _flat_words(diagnosis, step, direction)) is not None:
         words = flat_words
     if first is not None and (foreign_share := _foreign_share(use_of(diagnosis, first.entity, direction))) >= SHARED:

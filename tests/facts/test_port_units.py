@@ -15,15 +15,16 @@ from sanpath.topology.topology import Topology
 RATES = st.floats(1e7, 3e9)
 
 
-def host(technology: str = "fibre_channel") -> Topology:
-    """Two ports, two paths to a LUN, and their map."""
+def host(technology: str = "fibre_channel", driver: str | None = None) -> Topology:
+    """Two ports, two paths to a LUN, and their map. `driver`: of the ports, None: not read."""
+    about = {"technology": technology} | ({} if driver is None else {"driver": driver})
     at_host = ("host", "h")
     ends = [("hba", "host0"), ("hba", "host1"), ("lun", "sdb"), ("lun", "sdc"), ("lun", "dm-0")]
     return resolve(
         [
             ("h", 0, SourceEntity(*at_host, "h")),
             *(
-                ("h", 0, SourceEntity(kind, name, f"h/{name}", {"device": (name,)}, {"technology": technology}))
+                ("h", 0, SourceEntity(kind, name, f"h/{name}", {"device": (name,)}, about))
                 if kind == "hba"
                 else ("h", 0, SourceEntity(kind, name, f"h/{name}", {"device": (name,)}))
                 for kind, name in ends
@@ -33,7 +34,9 @@ def host(technology: str = "fibre_channel") -> Topology:
     )
 
 
-def counted(reads: float, writes: float, times: float, technology: str = "fibre_channel") -> list[float]:
+def counted(
+    reads: float, writes: float, times: float, technology: str = "fibre_channel", driver: str | None = None
+) -> list[float]:
     """Received and sent bytes of both ports together, where they count `times` what the disks do."""
 
     def sample(name: str, share: float, read: str, write: str) -> StepSamples:
@@ -43,7 +46,7 @@ def counted(reads: float, writes: float, times: float, technology: str = "fibre_
     at_disk, at_port = ("bytes_read_total", "bytes_write_total"), ("bytes_rx_total", "bytes_tx_total")
     luns = [sample(name, share, *at_disk) for name, share in (("sdb", 0.5), ("sdc", 0.5), ("dm-0", 1.0))]
     ports = [sample(name, times * share, *at_port) for name, share in (("host0", 0.7), ("host1", 0.3))]
-    found = in_bytes(host(technology), {"lun": luns, "hba": ports})["hba"]
+    found = in_bytes(host(technology, driver), {"lun": luns, "hba": ports})["hba"]
     return [sum(port.rate(counter) or 0.0 for port in found) for counter in at_port]
 
 
@@ -62,3 +65,8 @@ def test_any_other_ratio_is_the_traffic_of_others(reads: float, writes: float, t
 def test_idle_disks_and_other_networks_tell_nothing() -> None:
     assert counted(1e4, 0.0, 4.0) == pytest.approx([4e4, 0.0])
     assert counted(1e8, 0.0, 4.0, "ethernet") == pytest.approx([4e8, 0.0])
+
+
+def test_a_driver_that_is_known_to_count_words_does() -> None:
+    assert counted(1e8, 1e8, 4.0, driver="lpfc") == pytest.approx([4e8, 4e8])
+    assert counted(1e8, 1e8, 4.0, driver="qla2xxx") == pytest.approx([1e8, 1e8])

@@ -158,3 +158,16 @@ def test_a_device_that_two_sources_read_counts_once() -> None:
     other = StepSamples("other", "sda", "s", seconds=[2.0], ended_us=[2], rates={"ops_read_total": [990.0]})
     (load,) = host_loads(topology, {"lun": [*samples, other]})
     assert load.ops_per_second == pytest.approx(1000)
+
+
+def test_a_host_with_many_maps_counts_each_io_once() -> None:
+    """64 multipath maps with four paths each, whose figures often are alike."""
+    devices: dict[str, Figures] = {}
+    for number in range(64):
+        reads = 300.0 + 11 * number
+        devices[f"dm-{number}"] = (reads, 0.0, 0.002, 0.0)
+        devices |= {f"sd{number}x{path}": (reads / 4, 0.0, 0.002, 0.0) for path in range(4)}
+    of_maps = sum(reads for name, (reads, *_) in devices.items() if name.startswith("dm-"))
+    topology, samples = host(devices)
+    (load,) = host_loads(topology, {"lun": samples})
+    assert load.ops_per_second == pytest.approx(of_maps, rel=0.01)

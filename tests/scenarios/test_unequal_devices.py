@@ -28,11 +28,12 @@ class Disk:
 @dataclass(slots=True)
 class OnDisks(San):
     """fio on the host db7 reads from several disks, which it names. `later`: the disks from the second step on, where
-    they differ. `volume`: the logical volume that they make up, which it names instead; "": none."""
+    they differ. `volumes`: logical volumes on all of them, with an equal part of the I/Os each, which it
+    names instead."""
 
     disks: Mapping[str, Disk] = field(default_factory=dict)
     later: Mapping[str, Disk] = field(default_factory=dict)
-    volume: str = ""
+    volumes: tuple[str, ...] = ()
 
     def _configuration(self, out: RecordingBuilder) -> None:
         out.say("load:fio runs_on host:db7")
@@ -42,22 +43,20 @@ class OnDisks(San):
             about = {"kind": "disk", "queue_depth": disk.depth}
             out.entity("db7", "lun", name, f"db7/{name}", {"device": (name,)}, about)
             out.link("db7", "attached_to", (("lun", name), ("host", "db7")))
-            if not self.volume:
+            if not self.volumes:
                 out.say(f"load:fio targets lun:db7/{name}")
-        if self.volume:
-            out.entity(
-                "db7", "lun", self.volume, f"db7/{self.volume}", {"device": (self.volume,)}, {"kind": "other dm"}
-            )
-            out.link("db7", "attached_to", (("lun", self.volume), ("host", "db7")))
-            out.say(f"load:fio targets lun:db7/{self.volume}")
+        for volume in self.volumes:
+            out.entity("db7", "lun", volume, f"db7/{volume}", {"device": (volume,)}, {"kind": "other dm"})
+            out.link("db7", "attached_to", (("lun", volume), ("host", "db7")))
+            out.say(f"load:fio targets lun:db7/{volume}")
             for name in self.disks:
-                out.link("db7", "member_of", (("lun", name), ("lun", self.volume)), "slaves")
+                out.link("db7", "member_of", (("lun", name), ("lun", volume)), "slaves")
         for at in range(int(self.steps[-1].end) + 2):
             out.poll("db7", at)
             counters = {name: self._counters(name, at) for name in self.disks}
             metrics = next(iter(counters.values()))
-            whole = {metric: sum(each[metric] for each in counters.values()) for metric in metrics}
-            out.samples("db7", LUN, at, {**counters, **({self.volume: whole} if self.volume else {})})
+            part = {m: sum(each[m] for each in counters.values()) // max(1, len(self.volumes)) for m in metrics}
+            out.samples("db7", LUN, at, {**counters, **dict.fromkeys(self.volumes, part)})
 
     def _counters(self, name: str, at: float) -> dict[str, int | float]:
         """The counters of a disk: sectors of 512 bytes, and milliseconds."""
@@ -71,10 +70,10 @@ class OnDisks(San):
         return {metric: round(value) for metric, value in counters.items()} | {"in_flight": round(in_flight)}
 
 
-def reads(folder: Path, in_flight: int, *, volume: str = "", **disks: Disk) -> Diagnosis:
+def reads(folder: Path, in_flight: int, *, volumes: tuple[str, ...] = (), **disks: Disk) -> Diagnosis:
     """Reads of 4 KiB, `in_flight` of them outstanding."""
     unread = {"switch", "array", "disk"}
-    san = OnDisks(folder / "r.sanpath", ports=[], leave_out=unread, disks=disks, volume=volume)
+    san = OnDisks(folder / "r.sanpath", ports=[], leave_out=unread, disks=disks, volumes=volumes)
     ops = sum(disk.ops for disk in disks.values())
     san.step("s", in_flight, block=4 * KIB, read=Flow(ops, in_flight / ops))
     return judged(san.write())
@@ -133,15 +132,25 @@ def test_the_disks_of_a_volume_have_their_slots(tmp_path: Path, sdb: Disk) -> No
     sda = Disk(8 / 6e-4, 16 / 8 * 6e-4, 8)
     outstanding = round(sum(disk.ops * disk.latency for disk in (sda, sdb)))
 
-    def queues(volume: str) -> set[str]:
-        found = reads(tmp_path / volume, outstanding, volume=volume, sda=sda, sdb=sdb)
+    def queues(*volumes: str) -> set[str]:
+        found = reads(tmp_path / str(len(volumes)), outstanding, volumes=volumes, sda=sda, sdb=sdb)
         full = next(suspect for suspect in found.verdict.suspects if suspect.kind == "lun")
         assert full.probability > 0.5
         return {entity for bottleneck in found.verdict.bottlenecks for entity in bottleneck.elements}
 
     full = {"lun:db7/sda"} | ({"lun:db7/sdb"} if sdb.depth == 8 else set())
-    assert queues(volume="dm-3") == full
-    assert queues(volume="") == full
+    assert queues() == full
+    assert queues("dm-3") == full
+
+
+def test_volumes_that_share_a_disk_have_its_slots_once(tmp_path: Path) -> None:
+    """64 outstanding I/Os are at a disk that takes 32 at a time, over so many volumes."""
+    sda = Disk(32 / 6e-4, 2 * 6e-4, 32)
+    for volumes in (("dm-3",), ("dm-3", "dm-4"), ("dm-3", "dm-4", "dm-5", "dm-6")):
+        found = reads(tmp_path / str(len(volumes)), 64, volumes=volumes, sda=sda)
+        first = found.verdict.suspects[0]
+        assert first.entity == "lun:db7/sda"
+        assert "32 of 32 slots are in use" in first.because[0]
 
 
 def test_a_slow_device_of_several_does_not_contradict_the_clock_of_all(tmp_path: Path) -> None:

@@ -15,7 +15,8 @@ from sanpath_collectors.iostat.tables import SOURCES, Rate
 
 _METRICS = ("bytes_read_total", "bytes_write_total")
 _KERNEL_DISK = re.compile(
-    r"(?:sd|vd|xvd|hd|dasd|emcpower|rssd|fio)[a-z]+|(?:nvme\d+(?:c\d+)?n|mmcblk|nbd|rbd|drbd|nullb|pmem)\d+"
+    r"(?:sd|vd|xvd|hd|dasd|emcpower|rssd|fio)[a-z]+\d*"
+    r"|(?:nvme\d+(?:c\d+)?n|mmcblk|nbd|rbd|drbd|nullb|pmem|ubiblock|mtdblock)\d+(?:[_p]\d+)?"
 )
 """Devices that are not made of others, by the kernel's names. A multipath map or a logical volume has any other."""
 _OTHER_KERNEL_NAME = re.compile(

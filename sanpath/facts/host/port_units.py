@@ -15,6 +15,7 @@ from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.model import DIRECTIONS
 from sanpath.topology.topology import Topology
 
+_DRIVER = "qla2xxx"
 _WORD_BYTES = 4
 """A word of Fibre Channel (FC-FS)."""
 _SAME = 0.12
@@ -31,21 +32,27 @@ _COUNTERS = tuple(f"bytes_{direction}_total" for direction in _AT_PORT.values())
 def in_bytes(topology: Topology, samples: Mapping[str, Sequence[StepSamples]]) -> dict[str, Sequence[StepSamples]]:
     """Return the samples with the bytes of ports whose counters were taken for words. It is so in all steps, or in
     none: it is a matter of the driver. `samples`: entity kind → its samples."""
-    ports: dict[str, list[StepSamples]] = {}
+    ports: dict[tuple[str, str], list[StepSamples]] = {}
     for sample in samples.get("hba", ()):
         port = topology.known_as.get((sample.source, "hba", sample.entity))
-        if port is not None and topology.entities[port].attributes.get("technology") == "fibre_channel":
+        if port is not None and _may_count_bytes(topology.entities[port].attributes):
             for host in topology.related(port, "attached_to", "host"):
-                ports.setdefault(host, []).append(sample)
+                ports.setdefault((host, sample.source), []).append(sample)
+    luns = samples.get("lun", ())
     wrong = {
         id(sample)
-        for host, found in ports.items()
-        if _are_words(found, _disks(topology, host, samples.get("lun", ())))
+        for (host, source), found in ports.items()
+        # Another source may read a part of the disks.
+        if _are_words(found, _disks(topology, host, [lun for lun in luns if lun.source == source]))
         for sample in found
     }
     if not wrong:
         return dict(samples)
     return {**samples, "hba": [_of_bytes(each) if id(each) in wrong else each for each in samples["hba"]]}
+
+
+def _may_count_bytes(port: Mapping[str, object]) -> bool:
+    return port.get("technology") == "fibre_channel" and port.get("driver", _DRIVER) == _DRIVER
 
 
 def _disks(topology: Topology, host: str, samples: Sequence[StepSamples]) -> list[StepSamples]:

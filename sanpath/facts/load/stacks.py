@@ -7,6 +7,7 @@ that no upper one explains are load of their own.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -63,7 +64,7 @@ def uppermost(devices: Sequence[Stacked]) -> dict[str, tuple[str, ...]]:
         lower = [device for device in devices if device.level < level]
         # Of devices that stand on each other, the lower one has fewer I/Os outstanding.
         own = sorted((device for device in devices if device.level == level), key=lambda each: sum(each.waits))
-        busy = [device for device in own if device.total >= least]
+        busy = [device for device in own if device.total >= least > 0]
         stacks.place(busy, _exact)
         for device in busy:
             stacks.place([device], _parts)
@@ -125,28 +126,46 @@ def _exact(upper: Stacked, lower: Sequence[Stacked], ambiguous: bool = False) ->
     """The fewest devices that move the same together. `ambiguous`: also if others write as much as one of them, so
     that they might be its mirror."""
     able = _able(upper, lower)
-    for parts in _choices(able):
-        moved = _together(parts).moved
+    for parts in _choices(able, upper.total):
+        moved, names = _together(parts).moved, {part.name for part in parts}
         differ = sum(abs(one - other) for one, other in zip(moved, upper.moved, strict=True))
-        others = [device for device in able if device not in parts]
-        is_clear = ambiguous or not any(_writes_alike(one, other) for one in parts for other in others)
-        if differ <= _SAME * upper.total and is_clear and _takes_no_longer(parts, upper):
+        if differ > _SAME * upper.total or not _takes_no_longer(parts, upper):
+            continue
+        others = [device for device in able if device.name not in names]
+        if ambiguous or not any(_writes_alike(one, other) for one in parts for other in others):
             return parts
     return ()
 
 
-def _choices(devices: Sequence[Stacked]) -> Iterator[tuple[Stacked, ...]]:
-    """Ways to choose from devices, few before many. Of many devices: one, those that move as much, or all but one."""
+def _choices(devices: Sequence[Stacked], total: float) -> Iterator[tuple[Stacked, ...]]:
+    """Ways to choose devices that move so many bytes together, few before many. Of many devices: one, those that move
+    as much, all, or all but one."""
+
+    def fits(moved: float) -> bool:
+        return abs(moved - total) <= _SAME * total
+
     if len(devices) <= _MOST_PARTS:
         for count in range(1, len(devices) + 1):
-            yield from combinations(devices, count)
+            chosen = combinations(devices, count)
+            yield from (parts for parts in chosen if fits(sum(part.total for part in parts)))
         return
-    yield from combinations(devices, 1)
-    yield from dict.fromkeys(
-        tuple(each for each in devices if isclose(each.total, one.total, rel_tol=_ALIKE)) for one in devices
+    yield from ((device,) for device in devices if fits(device.total))
+    yield from (parts for parts in _alike(devices, lambda each: each.total) if fits(sum(p.total for p in parts)))
+    whole = sum(device.total for device in devices)
+    if fits(whole):
+        yield tuple(devices)
+    else:
+        yield from (tuple(d for d in devices if d is not one) for one in devices if fits(whole - one.total))
+
+
+def _alike(devices: Sequence[Stacked], rate: Callable[[Stacked], float]) -> list[tuple[Stacked, ...]]:
+    """For each device, those with the same rate, in order of the rates; the same ones once."""
+    ordered = sorted(devices, key=rate)
+    rates = [rate(device) for device in ordered]
+    limits = (
+        (bisect_left(rates, own * (1 - _ALIKE)), bisect_right(rates, own / (1 - _ALIKE))) for own in rates if own > 0
     )
-    yield from (tuple(each for each in devices if each is not one) for one in devices)
-    yield tuple(devices)
+    return [tuple(ordered[first:end]) for first, end in dict.fromkeys(limits)]
 
 
 def _copies(upper: Stacked, lower: Sequence[Stacked]) -> Sequence[Stacked]:
@@ -156,7 +175,7 @@ def _copies(upper: Stacked, lower: Sequence[Stacked]) -> Sequence[Stacked]:
     add up: one of them fails, or is slow."""
     reads, writes = upper.moved
     able = [device for device in _able(upper, lower) if device.moved[1] <= (1 + _ALIKE) * writes]
-    groups = dict.fromkeys(tuple(each for each in able if each is one or _writes_alike(one, each)) for one in able)
+    groups = _alike(able, lambda each: each.moved[1])
     fitting = [parts for parts in groups if len(parts) > 1 and _are_copies(parts, upper, parity=len(parts) > 2)]
     fitting = [parts for parts in fitting if len(parts) > 2 or isclose(_ratio(parts, upper), 2, rel_tol=_ALIKE)]
     if not fitting and upper.multiplies and len(able) > 1 and reads and _are_copies(able, upper, parity=False):

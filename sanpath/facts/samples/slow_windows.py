@@ -50,7 +50,7 @@ class SlowWindows:
 @dataclass(frozen=True, slots=True)
 class Stalls:
     """What it costs that outstanding I/Os stand still for a while. `ops_otherwise`: completed a second in the rest of
-    the time. `lost_ratio`: the share of these that the load lacks in the mean; a share of time, too."""
+    the time. `lost_ratio`: the share of these that it lacks in the mean."""
 
     ops_otherwise: float
     lost_ratio: float
@@ -99,8 +99,10 @@ def whole_windows(limits: Numbers, waited: Numbers, most: float | None) -> npt.N
 
     `waited`: by I/Os that completed until each limit. `most`: I/Os that can be outstanding; None: not known, so that
     none is joined."""
-    if not most:
+    if not most or len(limits) < 2:
         return np.arange(len(limits))
+    # Where more are in flight in the mean than were configured, jobs were not counted: any may be outstanding.
+    most = max(most, float((waited[-1] - waited[0]) / (limits[-1] - limits[0])))
     left = [len(limits) - 1]
     for index in range(len(limits) - 2, -1, -1):
         can_wait = most * (limits[left[-1]] - limits[index])

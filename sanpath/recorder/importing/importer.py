@@ -219,8 +219,11 @@ def _unread_parts(files: Sequence[ImportedFile], reader: type[ResultReader]) -> 
     run = reader.run_of_parts(files[0].head())
     if len(files) > 1 or not run or reader.part_of(files[0].name):
         return []
-    folder = files[0].path.parent
-    names = sorted(path.name for path in folder.iterdir() if reader.part_of(ImportedFile(path).name) == run)
+    try:
+        names = sorted(path.name for path in files[0].path.parent.iterdir())
+    except OSError:  # Who may read a file need not see what else its folder holds.
+        return []
+    names = [name for name in names if reader.part_of(ImportedFile(Path(name)).name) == run]
     unread = f"{first_of(names, 1)} of this run in the same folder: not read"
     return [f"{unread}; to have its course over time, name them in the same command"] if names else []
 

@@ -190,11 +190,17 @@ def _of_part(facts: Facts, together: Judgement, part: Judgement) -> Judgement:
         load=together.load,
         because=(*part.because[:1], words, *part.because[1:]),
         part=words,
+        wait_seconds=_of_all_ios(part.wait_seconds, load, together.load),
         bottlenecks=tuple(replace(b, because=(*b.because[:1], words, *b.because[1:])) for b in own),
         following=None,
         # A number of outstanding I/Os would be that of the part.
         experiments=tuple(e for e in part.experiments if e.in_flight is None) or together.experiments,
     )
+
+
+def _of_all_ios(seconds: float | None, part: LoadFacts, load: LoadFacts) -> float | None:
+    """What an I/O of a part waits, as the mean over all I/Os."""
+    return None if seconds is None else seconds * part.ops_per_second / load.ops_per_second
 
 
 def _with_words(facts: Facts, judged: Judgement, limited: Sequence[Judgement]) -> Judgement:

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from math import sqrt
 
 from sanpath.diagnosis.experiment import Action
-from sanpath.facts.load.loads import sets_depth
+from sanpath.facts.facts import Facts
+from sanpath.facts.load.loads import LoadFacts, sets_depth
 from sanpath.facts.samples.slow_windows import STALLS_MATTER
 from sanpath.facts.storage.other_loads import LEAST_OPS_PER_SECOND, OtherLoad, loads_of_others
 from sanpath.facts.table import FactRow, number
@@ -113,12 +114,16 @@ class Proposal:
     def outcome_probability(self, claim: Claim) -> float:
         """How probable it is, if a claim holds, that the experiment shows what it watches for."""
         seen = _SEEN.get(self.action, {1.0: self.shows, 0.1: ("other",)})
-        stalls = self.table.load.stalls
-        if self.action in _OTHER_NUMBER and stalls is not None and stalls.lost_ratio >= STALLS_MATTER:
+        if self.action in _OTHER_NUMBER and self.table.facts.once(self.table.load, _stalls_matter):
             # While nothing stands still more I/Os bring more, and fewer less, whatever makes them stand still.
             seen = {1.0: ("other",)}
         by_name = {name: probability for probability, names in seen.items() for name in names}
         return next(by_name[name] for name in _names(self.table, claim) if name in by_name)
+
+
+def _stalls_matter(_facts: Facts, load: LoadFacts) -> bool:
+    stalls = load.stalls
+    return stalls is not None and stalls.lost_ratio >= STALLS_MATTER
 
 
 def _names(table: PlaceTable, claim: Claim) -> Iterator[str]:

@@ -51,6 +51,7 @@ def _of_step(judged: Judgement, slowed: Judgement | None, periods: SlowPeriods |
         because=(*slowed.because[:1], words, *slowed.because[1:]),
         bottlenecks=tuple(_in_step(each, words, periods) for each in slowed.bottlenecks),
         following=None,
+        wait_seconds=slowed.wait_seconds and periods.latency_ratio * judged.load.latency_seconds,
     )
 
 

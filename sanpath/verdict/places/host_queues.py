@@ -228,7 +228,9 @@ def _inside_clock(facts: Facts, load: LoadFacts, last: HostQueue) -> HostQueue |
         return None
     by_parts, rows = _by_parts(facts, load, last), _devices(facts, load, last)
     if by_parts is None:
-        rows = [part for row in rows for part in _with_slots(facts, load, row)]
+        # Several volumes may share a device.
+        parts = (part for row in rows for part in _with_slots(facts, load, row))
+        rows = list({str(part["entity"]): part for part in parts}.values())
     names = [str(row["entity"]) for row in sorted(rows, key=lambda row: -number(row, "in_flight_measured"))]
     slots, by_slots = _by_slots(facts, last, rows)
     estimates = [admitted for admitted in (by_slots, by_parts) if admitted is not None]
@@ -245,7 +247,7 @@ def _inside_clock(facts: Facts, load: LoadFacts, last: HostQueue) -> HostQueue |
         above=above,
         below=below,
         depth=slots,
-        devices=max(last.devices, len(names)),
+        devices=len(names) or last.devices,
         others_admitted=others_admitted,
         above_parts=by_parts is not None,
     )
@@ -312,7 +314,9 @@ def _with_slots(facts: Facts, load: LoadFacts, row: FactRow) -> list[FactRow]:
     rows = facts.tables["plane"].select(step=load.step, direction=load.direction, plane=row["plane"])
     own = [part for part in rows if part["entity"] in parts]
     operations = sum(number(part, "ops_per_second") for part in own)
-    return own if operations >= _WHOLE_PLANE * number(row, "ops_per_second") > 0 else [row]
+    if not operations >= _WHOLE_PLANE * number(row, "ops_per_second") > 0:
+        return [row]
+    return [each for part in own for each in _with_slots(facts, load, part)]
 
 
 def below_queues(facts: Facts, load: LoadFacts) -> float:

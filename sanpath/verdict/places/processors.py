@@ -93,8 +93,8 @@ def busy_anyway(
     """How far processors are busy whatever the load does, 0 to 1, and a sentence about it. (0, ""): they are not.
 
     1: they are as busy with clearly fewer of the same I/Os as with more. They poll, or do other work, and I/Os do not
-    fill them. 0: with more I/Os they are busier, by at least half as much as processors that work for these alone.
-    The arguments are those of `follows_load`.
+    fill them. 0: at least half of the time in which they are busy grows with these I/Os. The arguments are those of
+    `follows_load`.
 
     Other hosts may keep an array busy whatever the test does, so it must also do clearly less in total, in I/Os and
     in bytes.
