@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from heapq import nsmallest
 from itertools import combinations
 from math import isclose
 
@@ -27,6 +28,8 @@ _PASSED = 0.5
 """Share of its bytes that a device with a cache passes on to the devices below it at least: sanpath's own choice."""
 _MOST_PARTS = 8
 """Most devices among which parts are sought."""
+_MOST_TRIED = 3
+"""Of more devices, ways to leave one out that are tried: one that is next to idle changes little."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +142,7 @@ def _exact(upper: Stacked, lower: Sequence[Stacked], ambiguous: bool = False) ->
 
 def _choices(devices: Sequence[Stacked], total: float) -> Iterator[tuple[Stacked, ...]]:
     """Ways to choose devices that move so many bytes together, few before many. Of many devices: one, those that move
-    as much, all, or all but one."""
+    as much, and all, or all but one, whichever is closest."""
 
     def fits(moved: float) -> bool:
         return abs(moved - total) <= _SAME * total
@@ -152,10 +155,13 @@ def _choices(devices: Sequence[Stacked], total: float) -> Iterator[tuple[Stacked
     yield from ((device,) for device in devices if fits(device.total))
     yield from (parts for parts in _alike(devices, lambda each: each.total) if fits(sum(p.total for p in parts)))
     whole = sum(device.total for device in devices)
-    if fits(whole):
-        yield tuple(devices)
-    else:
-        yield from (tuple(d for d in devices if d is not one) for one in devices if fits(whole - one.total))
+
+    def rest(one: Stacked | None) -> float:
+        return whole if one is None else whole - one.total
+
+    for one in nsmallest(_MOST_TRIED, [None, *devices], key=lambda each: abs(rest(each) - total)):
+        if fits(rest(one)):
+            yield tuple(device for device in devices if device is not one)
 
 
 def _alike(devices: Sequence[Stacked], rate: Callable[[Stacked], float]) -> list[tuple[Stacked, ...]]:
