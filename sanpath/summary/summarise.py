@@ -51,7 +51,8 @@ def summary(diagnosis: Diagnosis, topology: Topology, others: Sequence[Verdict] 
 
 
 def _sentences(*texts: str | None) -> str | None:
-    return " ".join(filter(None, texts)) or None
+    *before, last = [text for text in texts if text] or [""]
+    return " ".join([*(text if text.endswith(".") else f"{text}." for text in before), last]) or None
 
 
 def _begun_with_a_capital(text: str) -> str:

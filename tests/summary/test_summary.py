@@ -227,3 +227,10 @@ def test_one_kind_of_io_with_two_verdicts_is_told_by_its_steps() -> None:
     assert [line.partition(":")[0] for line in lines] == [
         f"Reads of 8 KiB in {step.name}" for step in (first, second)
     ]
+
+
+def test_a_sentence_about_the_end_of_the_load_follows_a_full_stop() -> None:
+    found, topology = diagnosed("published"), resolve(recorded("published").inventory())
+    unjudged = replace(found.verdict, headline="no step is long enough: nothing can be judged", from_step="")
+    ended = replace(found, verdict=unjudged, run=replace(found.run, load_ended="The load ended with error 5."))
+    assert summary(ended, topology).consequence == "Nothing can be judged. The load ended with error 5."
