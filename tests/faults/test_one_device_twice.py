@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 import yaml
 
 from sanpath.recording.reading.recording import Recording
+from sanpath.recording.storage.duck import quoted
 from tests.faults.lab import four_gigabit_switch, read, source
 from tests.recorder.processes import Run
 from tests.support.failed_sources import failed_sources
@@ -48,10 +50,22 @@ def test_both_are_recorded_in_full(ended: Ended) -> None:
     accounts = {account["name"]: account for account in ended.reported["sources"]}
     assert set(accounts) == {"sw1", "sw1-again", "fa1", "fa1-again", "fio"}
     assert not failed_sources(accounts.values())
-    polls = [poll for poll in ended.recording.polls() if poll.outcome == "ok"]
-    rows = {name: {poll.rows for poll in polls if poll.source == name} for name in accounts}
-    assert rows["sw1-again"] == rows["sw1"] != set()
-    assert rows["fa1-again"] == rows["fa1"] != set()
+    recorded = {name: metrics_of(ended.recording, name) for name in accounts}
+    assert recorded["sw1-again"] == recorded["sw1"] != set()
+    assert recorded["fa1-again"] == recorded["fa1"] != set()
+
+
+def metrics_of(recording: Recording, source: str) -> set[tuple[str, str, str]]:
+    """Return (kind, name, metric) of all of which a source has values."""
+    found = set()
+    with closing(recording.connect()) as connection:
+        for kind in recording.sample_kinds():
+            samples, metrics = recording.samples(kind)
+            counts = ", ".join(f"count({quoted(metric)})" for metric in metrics)
+            of_source = f"FROM {samples} WHERE source = ? GROUP BY entity"
+            for entity, *values in connection.execute(f"SELECT entity, {counts} {of_source}", [source]).fetchall():
+                found |= {(kind, entity, metric) for metric, count in zip(metrics, values, strict=True) if count}
+    return found
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sanpath.diagnosis.model import Diagnosis
@@ -65,6 +65,8 @@ def test_jobs_that_were_not_counted_join_no_windows(counted_ratio: float) -> Non
     depth=st.sampled_from([1, 4, 8, 32]),
     phase=st.floats(0.0, 0.9),
 )
+@example(every=8.90821, length=2.0, first=3.0, depth=1, phase=0.0)
+@example(every=8.0, length=2.0, first=1.34197, depth=1, phase=0.5)
 def test_what_stalls_cost_is_half_of_their_share_of_time_or_more(
     every: float, length: float, first: float, depth: int, phase: float
 ) -> None:

@@ -28,7 +28,8 @@ _AS_MANY = 1.15
 """Ratio of the outstanding I/Os, either way, up to which a window has as many as the fastest ones."""
 _SAME_LEVEL = 0.25
 """Least ratio of what an I/O waits in a slow window to the mean over all that wait: windows of one cause have about
-one level, and a little slowness is not mixed with it. sanpath's own choice."""
+one level, and a little slowness is not mixed with it. That of a window in which I/Os stood still depends on how many
+others it holds. sanpath's own choice."""
 _MORE_THAN_CAN_WAIT = 1.1
 """Ratio of what is counted to what the outstanding I/Os can wait, from which I/Os stood still: sanpath's own choice,
 beyond what the clocks of windows account for."""
@@ -78,13 +79,12 @@ def slow_windows(
     fastest = order[: enough + 1]
     fast_seconds = float(np.sum((latency * ios)[fastest]) / np.sum(ios[fastest]))
     usual = float(np.median(in_flight[fastest]))
-    least = np.full(len(latency), max(_SLOWER, float(np.exp(_NOISE * noise))))
-    if stood_still is not None:
-        least[stood_still] = _SLOWER
-    is_slow = moves & (latency > fast_seconds * least)
-    is_slow &= (in_flight >= usual / _AS_MANY) & (in_flight <= usual * _AS_MANY)
+    stood_still = np.zeros(len(latency), np.bool_) if stood_still is None else stood_still
+    is_slow = moves & (latency > fast_seconds * np.where(stood_still, _SLOWER, max(_SLOWER, np.exp(_NOISE * noise))))
+    # What waited in a window in which I/Os stood still may be counted of the one before.
+    is_slow &= (in_flight >= usual / _AS_MANY) & ((in_flight <= usual * _AS_MANY) | stood_still)
     waits = np.where(is_slow, in_flight * seconds - ios * fast_seconds, 0.0)
-    is_slow &= latency - fast_seconds >= _SAME_LEVEL * _usual_wait(latency - fast_seconds, waits)
+    is_slow &= (latency - fast_seconds >= _SAME_LEVEL * _usual_wait(latency - fast_seconds, waits)) | stood_still
     lost = float(np.sum(waits[is_slow]))
     return SlowWindows(
         is_slow,
