@@ -90,8 +90,9 @@ def _bottleneck_headline(
         latency += f", and throughput is the same with {outstanding(calm.in_flight_measured)}"
     if (sentence := _SENTENCES.get(bottleneck.kind)) is not None:
         every = "; ".join(bottleneck.because)
+        entity = " or ".join((bottleneck.entity, *(bottleneck.coincident if bottleneck.kind == "retries" else ())))
         return sentence.format(
-            entity=bottleneck.entity, because=bottleneck.because[0], every_reason=every, latency=latency, law=law
+            entity=entity, because=bottleneck.because[0], every_reason=every, latency=latency, law=law
         )
     if bottleneck.kind == "core":
         state = (

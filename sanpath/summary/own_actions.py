@@ -55,6 +55,8 @@ def own_action(verdict: Verdict, topology: Topology, step: StepResult | None) ->
     first = verdict.bottlenecks[0]
     action = _RAISE if verdict.kind == "configured_cap" else _OF_A_BOTTLENECK.get(first.kind)
     name = with_others(described(topology, first.entity), verdict.bottlenecks)
+    if first.kind == "retries" and first.coincident:
+        name = f"one of {1 + len(first.coincident)} links"
     if first.kind in QUEUES and (depth := _depth(first, step)) is not None:
         return f"Raise the queue depth of {name} above {count(depth)}{_setting(topology, first)}"
     return None if action is None else action.format(name=name)

@@ -128,6 +128,8 @@ def _bottleneck(diagnosis: Diagnosis, topology: Topology, first: Bottleneck, ste
             return f"{name} is at the limit that was entered for it ({percent_rounded(first.utilisation or 1.0)})"
         case "retries" if first.entity.startswith("path:"):
             return f"Path {name} fails: its I/Os wait for time-outs"
+        case "retries" if first.coincident:
+            return f"One of {1 + len(first.coincident)} links loses I/Os: retries cause the latency"
         case "retries":
             return _sentence(f"{described(topology, first.entity)} loses I/Os: retries cause the latency", first)
         case "tcp_window":

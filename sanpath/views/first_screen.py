@@ -43,8 +43,9 @@ def role(diagnosis: Diagnosis, element: PathElement) -> str:
     bottlenecks = diagnosis.verdict.bottlenecks
     if element.role == "limits" and any(bottleneck.culprit for bottleneck in bottlenecks):
         return "CAUSE"  # A device that slows other devices down.
-    if any((bottleneck.kind, bottleneck.entity) == ("retries", element.entity) for bottleneck in bottlenecks):
-        return "LOSS"  # A link or path on which I/Os are lost: it is not full.
+    for bottleneck in bottlenecks:
+        if bottleneck.kind == "retries" and element.entity in (bottleneck.entity, *bottleneck.coincident):
+            return "LOSS?" if bottleneck.coincident else "LOSS"  # I/Os are lost there, or perhaps: it is not full.
     return ROLES[element.role] if element.role else ""
 
 

@@ -133,9 +133,10 @@ def _claim(
     prior: float,
     segments: frozenset[int] | None = None,
     without: str = "its error counters stand still",
+    others: Sequence[str] = (),
 ) -> Claim:
     """`segments`: where I/Os wait, None: wherever what is lost makes them wait. `without`: what refutes the claim if
-    the latency stays as it is."""
+    the latency stays as it is. `others`: elements that lost them as probably as `entity`."""
     latency_seconds = table.load.latency_seconds
     weight, words = tail_weight(table.load)
     evidence = (*evidence, Evidence(words, weight)) if weight else tuple(evidence)
@@ -145,7 +146,14 @@ def _claim(
     because = (*(reading.words for reading in evidence), lost)
     share, overturn_if = min(1.0, lost_seconds / latency_seconds), (f"the same latency while {without}",)
     conclude = conclusion_of(
-        table, "fabric", because, overturn_if, waits_inside=True, ceiling_ratio=None, explains=share
+        table,
+        "fabric",
+        because,
+        overturn_if,
+        waits_inside=True,
+        ceiling_ratio=None,
+        explains=share,
+        coincident=tuple(others),
     )
     return Claim("retries", entity, explains, evidence, conclude, prior, growth="any", independent_of_load=True)
 
@@ -227,8 +235,8 @@ def _sender(table: PlaceTable) -> str:
 def _retransmitted(table: PlaceTable) -> Iterator[Claim]:
     """A claim where host or array sent lost TCP segments again.
 
-    They prove the loss, error counters its place: a link, or a port of the host where no link was read. Where no port
-    is known either, the connection is named.
+    They prove the loss, error counters its place: a link, or a port of the host where no link was read. Without such
+    counters, all links of the path are named. Where no port is known either, the connection is named.
     """
     again = [each for machine in _SENDER_TABLES for each in _sent_again(table, machine) if each[1] > 0]
     links = [row for row in table.links if row["technology"] == "ethernet"]
@@ -239,10 +247,10 @@ def _retransmitted(table: PlaceTable) -> Iterator[Claim]:
     if not entities or not again:
         return
     weight, ratio, sender = max(again)
-    entity = _place_of_loss(table, entities, ratio)
+    entity, *others = _places_of_loss(table, entities, ratio)
     words = f"{sender} sent {percent(ratio)} of its TCP segments again: they were lost on the way"
     evidence = [Evidence(words, min(_RETRANSMIT_MOST, weight)), *_stalls(table, ratio), *_seen_in_tcp(table)]
-    yield _claim(table, entity, evidence, _RETRANSMIT_PRIOR)
+    yield _claim(table, entity, evidence, _RETRANSMIT_PRIOR, others=others)
 
 
 def _stalls(table: PlaceTable, ratio: float) -> Iterator[Evidence]:
@@ -273,8 +281,8 @@ def _seen_in_tcp(table: PlaceTable) -> Iterator[Evidence]:
         yield Evidence(words, max(_TOO_SHORT, tcp.polls * log(max(_NEVER, 1 - unseen_ratio))))
 
 
-def _place_of_loss(table: PlaceTable, entities: Sequence[str], ratio: float) -> str:
-    """The link or port whose ends count most of the segments that were sent again; of equal ones the first.
+def _places_of_loss(table: PlaceTable, entities: Sequence[str], ratio: float) -> list[str]:
+    """The link or port whose ends count most of the segments that were sent again, or several that are as probable.
 
     A port counts only a part of them, because more is sent again than was lost. It is more probably the place than
     one whose receiving end is not read, unless it counts next to none. `ratio`: share sent again.
@@ -284,7 +292,8 @@ def _place_of_loss(table: PlaceTable, entities: Sequence[str], ratio: float) -> 
     receivers = {str(row["entity"]): str(row["receiver"]) for row in table.links}
     unread = {e for e, end in receivers.items() if end.startswith(_KINDS) and end not in devices}
     unread |= {entity for entity in entities if entity not in damaged}
-    return max(entities, key=lambda e: round(max(damaged.get(e, 0.0) / lost, _UNREAD_END * (e in unread)), 2))
+    shares = {e: round(max(damaged.get(e, 0.0) / lost, _UNREAD_END * (e in unread)), 2) for e in entities}
+    return [entity for entity in entities if shares[entity] == max(shares.values())]
 
 
 def _ethernet_initiators(table: PlaceTable) -> list[str]:
