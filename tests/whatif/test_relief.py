@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from sanpath.catalogue.capacity import link_capacity
 from sanpath.diagnose import judge_recording
 from sanpath.model import Scalar
 from sanpath.recording.reading.recording import Recording
@@ -21,7 +22,7 @@ from tests.scenarios.test_figures import with_figures
 from tests.scenarios.test_paths_in_turn import HOST_LINKS, over_two
 from tests.support.esx_san import over_first_path
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
-from tests.support.stories import NOTHING, X, fast, published
+from tests.support.stories import NOTHING, SECOND_HBA, X, fast, published
 
 
 def test_a_port_that_only_its_device_counts_has_no_speed_to_raise(tmp_path: Path) -> None:
@@ -57,6 +58,29 @@ def test_paths_used_evenly_reach_what_their_links_carry(tmp_path: Path, first: f
     assert prediction.predicted_ops_per_second is not None
     low, high = prediction.predicted_ops_per_second
     assert low < 836.9e6 / (32 * 2076) == pytest.approx(high, rel=0.01)
+
+
+@pytest.mark.parametrize("in_flight", [(2, 4), (4, 16), (16, 64)])
+def test_relief_of_the_slowest_of_unequal_paths_brings_more(
+    tmp_path: Path, in_flight: tuple[int, ...]
+) -> None:
+    """A tenth of the I/Os cross a full 1GFC link, on which 64 KiB take 0.6 ms; the others cross one of 16GFC."""
+    ports = [replace(HOST_PORT, speed=1), fast(SECOND_HBA), fast(ARRAY_PORT)]
+    san, ops = San(tmp_path / "a.sanpath", ports=ports), 15_000.0
+    counted = {
+        port.name: (share * ops * 32 * 2076, NOTHING) for port, share in zip(ports, (0.1, 0.9, 1), strict=True)
+    }
+    for n in in_flight:
+        flow = Flow(ops, n / ops)
+        san.step(f"q{n}", n, read=flow, ports=counted, disk={"read": flow}, array={"read": AtArray(5e-5)})
+    facts, judgements = judge_recording(san.write())
+    faster = link_capacity("fibre_channel", 2e9)
+    assert faster is not None
+    relief_of_it = Change(speeds={"link:esx7/vmhba2--sw1/fc1/7": faster})
+    for found in judgements:
+        prediction = predict(facts, judgements, found, relief_of_it)
+        assert prediction.predicted_ops_per_second is not None
+        assert prediction.predicted_ops_per_second[1] > 1.1 * ops
 
 
 def test_a_link_between_switches_can_be_as_fast_as_their_other_ports(tmp_path: Path) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
 from sanpath.catalogue.capacity import Technology, payload_ratio
@@ -39,14 +40,28 @@ def with_saturation(rows: Iterable[FactRow]) -> list[FactRow]:
 
 
 def wire_seconds(links: FactTable, load: LoadFacts, speeds: Mapping[str, float] | None = None) -> float | None:
-    """Return the time of one block on the slowest link of the loaded path, frames and gaps included. None: unknown.
+    """Return the mean time of one block on the slowest stage of the loaded path, frames and gaps included. None:
+    unknown.
 
-    `speeds`: link → data rate in bytes a second, for links that are assumed to run at another speed.
+    A stage is one link, or the parallel links of hosts, of arrays or of a trunk: each I/O crosses one of them. Where
+    their shares are not known, the fastest counts. `speeds`: link → data rate in bytes a second, for links that are
+    assumed to run at another speed.
     """
     rows = links.select(step=load.step, direction=load.direction, on_loaded_path=True)
-    size, speeds, times = load.operation_bytes, speeds or {}, []
+    size, speeds = load.operation_bytes, speeds or {}
+    stages: defaultdict[object, list[tuple[float, float | None]]] = defaultdict(list)
     for row in rows:
         rate = speeds.get(str(row["entity"]), number(row, "capacity_bytes_per_second"))
         if rate and size:
-            times.append(size / payload_ratio(cast(Technology, row["technology"]), size) / rate)
-    return max(times, default=None)
+            seconds = size / payload_ratio(cast(Technology, row["technology"]), size) / rate
+            stage = row["side"] if row["side"] in ("host", "array") else row["trunk"] or row["entity"]
+            stages[stage].append((seconds, cast(float | None, row["share"])))
+    return max(map(_mean_seconds, stages.values()), default=None)
+
+
+def _mean_seconds(links: Sequence[tuple[float, float | None]]) -> float:
+    """Return the time of one block on parallel links, (seconds, share of the blocks) each; None: share not known."""
+    shares = [share for _, share in links if share is not None]
+    if len(shares) < len(links) or not sum(shares):
+        return min(seconds for seconds, _ in links)
+    return sum(seconds * share for (seconds, _), share in zip(links, shares, strict=True)) / sum(shares)
