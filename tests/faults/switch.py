@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from duckdb import connect
@@ -34,6 +34,17 @@ class RestartingSwitch:
 
     def __init__(self) -> None:
         self.starts = [time.monotonic() - UPTIME_SECONDS]
+        self._is_read = threading.Event()
+
+    def after_first_read(self, *actions: tuple[float, Callable[[], object]]) -> None:
+        """Take each action so many seconds after its counters are first read: a busy machine starts a run late."""
+
+        def wait() -> None:
+            self._is_read.wait(60)
+            for seconds, action in actions:
+                threading.Timer(seconds, action).start()
+
+        threading.Thread(target=wait, daemon=True).start()
 
     def restart(self) -> None:
         self.starts.append(time.monotonic())
@@ -48,6 +59,7 @@ class RestartingSwitch:
             return time.monotonic() - self.starts[-1]
 
         def octets() -> Counter64:
+            self._is_read.set()
             return Counter64(int(seconds() * BYTES_PER_SECOND))
 
         getters: dict[Oid, Getter] = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,7 +38,7 @@ ALTERATIONS = {
     "endless": endlessly,
     "from-elsewhere": unaltered,
 }
-RUN_SECONDS, FAIL_AT, WELL_AT = 28, 4.0, 14.0
+RUN_SECONDS, FAIL_AT, WELL_AT = 28, 3.0, 13.0
 """Ill for ten seconds: a poll ends at its deadline, one second later the switch is opened, which waits four."""
 
 
@@ -79,8 +78,7 @@ def run(folder: Path) -> Ended:
             for proxy in proxies.values():
                 proxy.alter, proxy.from_elsewhere = unaltered, False
 
-        for at, change in ((FAIL_AT, fail), (WELL_AT, be_well)):
-            threading.Timer(at, change).start()
+        switch.after_first_read((FAIL_AT, fail), (WELL_AT, be_well))
         done = sanpath("run", "--for", str(RUN_SECONDS), "--into", "r.sanpath", "--format", "json", cwd=folder)
     assert done.returncode == 0, done.stderr
     report = (folder / "r-report.md").read_text(encoding="utf-8")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -25,17 +24,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def diagnosis(folder: Path) -> dict[str, Any]:
-    with served(RestartingSwitch()) as switch, standing_for(UdpProxy, switch) as late:
+    switch = RestartingSwitch()
+    with served(switch) as address, standing_for(UdpProxy, address) as late:
         sources = [
             {"name": name, "collector": "snmp_switch", "host": host, "port": port, "every_seconds": 0.5}
-            for name, (host, port) in (("quick", switch), ("late", late.address))
+            for name, (host, port) in (("quick", address), ("late", late.address))
         ]
         (folder / "community").write_text(COMMUNITY)
         config = {"sources": [source | {"community": "file:community"} for source in sources]}
         (folder / "sanpath.yaml").write_text(yaml.safe_dump(config))
-        threading.Timer(3.0, late.fail, [Fault.LATE]).start()
-        # Answers to what was asked before arrive between those to what is asked then.
-        threading.Timer(13.0, late.fail, [Fault.NONE]).start()
+        # Answers to what was asked before arrive between those to what is asked when it comes back.
+        switch.after_first_read((2.0, lambda: late.fail(Fault.LATE)), (12.0, lambda: late.fail(Fault.NONE)))
         done = sanpath("run", "--for", "22", "--into", "r.sanpath", "--format", "json", cwd=folder)
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)

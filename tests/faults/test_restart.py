@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from statistics import median
 
 import pytest
@@ -35,7 +34,7 @@ def recording(tmp_path_factory: pytest.TempPathFactory, switch: RestartingSwitch
         config = {"name": "sw1", "collector": "snmp_switch", "host": host, "port": port, "every_seconds": 0.5}
         (folder / "community").write_text(COMMUNITY)
         (folder / "sanpath.yaml").write_text(yaml.safe_dump({"sources": [config | {"community": "file:community"}]}))
-        threading.Timer(6.0, switch.restart).start()
+        switch.after_first_read((5.0, switch.restart))
         done = sanpath("run", "--for", "12", "--into", "r.sanpath", "--format", "json", cwd=folder)
     assert done.returncode == 0, done.stderr
     return Recording(folder / "r.sanpath")
