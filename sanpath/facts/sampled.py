@@ -83,15 +83,17 @@ class _Reader:
 
     def summaries(self, kind: str, steps: Sequence[Step]) -> list[StepSamples]:
         """Return samples of sources whose loads report a single figure: over the entire time it covers, booked to the
-        step."""
-        result = []
+        step. Loads that a source runs at the same time have figures of their own; what they share is read once."""
+        result: dict[tuple[str, str, str], StepSamples] = {}
         sources = self.recording.columns(kind).keys()
         for step in steps:
             for load in step.loads:
                 if load.summary_window is not None and load.source in sources:
                     covered = replace(step, start=load.summary_window[0], end=load.summary_window[1], loads=(load,))
-                    result += [each for each in self.samples(kind, [covered]) if each.source == load.source]
-        return result
+                    for each in self.samples(kind, [covered]):
+                        if each.source == load.source and (kind != "load" or runs_in(each, covered)):
+                            result.setdefault((each.step, each.source, each.entity), each)
+        return list(result.values())
 
     def busy_until(self, last_us: int, sources: Set[str], began_us: int) -> int | None:
         """Return when loads of these sources were last busy, see load_steps. `last_us`: the end of the recording."""
