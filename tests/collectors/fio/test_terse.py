@@ -106,3 +106,28 @@ def test_lines_that_add_reads_and_writes_up_are_read() -> None:
     summed = Reported.of_report(unified(line, 1))
     assert (summed.gained("f/a"), summed.disk("sda")) == (plain.gained("f/a"), plain.disk("sda"))
     assert summed.warnings == ["unified"]
+
+
+@pytest.mark.parametrize("reports", range(1, 6))
+@pytest.mark.parametrize("processes", [1, 2])
+def test_however_often_jobs_report_while_one_follows_the_other_each_did_what_it_says_last(
+    reports: int, processes: int
+) -> None:
+    """A job that has ended repeats its line while the next one runs."""
+
+    def of(name: str, seconds: float) -> list[bytes]:
+        ms = round(1000 * min(2.0 * reports, seconds))
+        return [terse((ms + process) * 2, ms or 1, name=name) if ms else idle(name) for process in range(processes)]
+
+    def idle(name: str) -> bytes:
+        return terse(0, 1, name=name).replace(b";0;0;0;1;", b";0;0;0;0;", 1)
+
+    lines = [
+        line
+        for report in range(1, 2 * reports + 1)
+        for line in (*of("a", 2.0 * report), *of("b", max(0.0, 2.0 * (report - reports))))
+    ]
+    reported = Reported.of_report(*lines)
+    done = {load: reported.gained(load)["ops_read_total"] for load in reported.rows}
+    assert len(done) == 2 * processes
+    assert sum(done.values()) == pytest.approx(2 * processes * 4000 * reports, rel=0.01)

@@ -15,6 +15,17 @@
 
 The date is that of the output, in local time; fio before 2.1 prints none. Jobs that have not begun are missing.
 People indent the whole text when they copy it into a document, or lose all indentation.
+
+fio --client prints a line for each client, and before its entries the client's name. The entries of all clients are
+one status, which their sum ends:
+
+    hostname=h1, be=0, 64-bit, os=Linux, arch=x86-64, fio=fio-3.33, flags=1
+    <h1> rw: (g=0): rw=randread, bs=(R) 8192B-8192B, (W) 8192B-8192B, (T) 8192B-8192B, ioengine=libaio, iodepth=8
+    <h1>
+    rw: (groupid=0, jobs=1): err= 0: pid=11324: Fri Nov 20 02:53:27 2026
+    <h2>
+    rw: (groupid=0, jobs=1): err= 0: pid=2051: Fri Nov 20 02:53:27 2026
+    All clients: (groupid=0, jobs=2): err= 0: pid=0: Fri Nov 20 02:53:27 2026
 """
 
 from __future__ import annotations
@@ -24,7 +35,7 @@ from collections.abc import Mapping
 
 from sanpath_collectors.fio.formats.broken_lines import BrokenLines
 from sanpath_collectors.fio.formats.command_line import jobs_of_command
-from sanpath_collectors.fio.formats.normal_entry import Entry, begins_figures
+from sanpath_collectors.fio.formats.normal_entry import ALL_CLIENTS, Entry, begins_figures
 from sanpath_collectors.fio.formats.normal_header import Header
 from sanpath_collectors.fio.options import positive_count
 from sanpath_collectors.fio.parse import disk_values
@@ -40,8 +51,10 @@ _DISK = re.compile(
 _AT_ONCE_US = 5_000_000
 """Most that the dates of a run's entries differ: thousands take fio a while."""
 _STARTED = re.compile(r"\s*Starting (\d{1,6}) (?:process|thread)")
-_ALL_CLIENTS = "All clients"
-"""The name that fio --client gives to the sum of all clients."""
+_CLIENT = re.compile(r"hostname=(\S+), be=\d, .*\bfio=(?:fio-)?(\d+\.\d[\w.-]*)")
+"""What fio --client prints of a client when it answers."""
+_BY_CLIENT = re.compile(r"<([^<>\s]+)>(?: (.*)|)")
+"""A line that a client has sent: its name, and the line."""
 
 
 class NormalText:
@@ -50,8 +63,11 @@ class NormalText:
 
     def __init__(self) -> None:
         self.left_out = 0
-        self._headers: list[Header] = []
+        self._headers: list[tuple[str | None, Header]] = []
         self._version: str | None = None
+        self._client: str | None = None
+        self._clients = 0
+        self._has_printed = False
         self._banner = 0
         self._entries: list[Entry] = []
         self._disks: dict[str, dict[str, Number]] = {}
@@ -71,6 +87,8 @@ class NormalText:
         return completed
 
     def _read_joined(self, line: str) -> Status | None:
+        if match := _BY_CLIENT.fullmatch(line):
+            self._client, line = match[1], match[2] or ""
         if "(g=" in line or "(groupid=" in line:
             self._indentation = line[: len(line) - len(line.lstrip())]
         line = line.removeprefix(self._indentation)
@@ -92,7 +110,8 @@ class NormalText:
         """Reads a line of the disk statistics; whether it is one."""
         match = _DISK.match(line) if self._entries and self._ended else None
         if match is not None:
-            name, reads, writes, *sectors = match.groups()[:5]
+            device, reads, writes, *sectors = match.groups()[:5]
+            name = device if self._client is None else f"{self._client}/{device}"
             counts = [int(count) for count in (reads, writes, *match.groups()[5:])]
             self._disks[name] = disk_values(counts, [int(count) for count in sectors if count is not None])
         return match is not None
@@ -107,15 +126,16 @@ class NormalText:
             self._entries = [entry for entry in self._entries if not entry.is_quotation]
         complete = [entry for entry in self._entries if entry.issued is not None]
         complete = complete or [entry for entry in self._entries if entry.has_run]
-        entries = [entry for entry in complete if entry.name != _ALL_CLIENTS] or complete
+        entries = [entry for entry in complete if entry.name != ALL_CLIENTS] or complete
         disks, self._disks = self._disks, {}
         self._entries, self._ended, self._processes = [], False, None
         if not entries:
             return None
+        self._has_printed = True
         several_hosts = len({entry.host for entry in entries}) > 1
         names = unique_names([f"{entry.host}/{entry.name}" if several_hosts else entry.name for entry in entries])
         jobs = [
-            entry.status(name, self._headers, self._version, self._commanded.get(entry.name, {}))
+            entry.status(name, self._headers_of(entry), self._version, self._commanded.get(entry.name, {}))
             for entry, name in zip(entries, names, strict=True)
         ]
         return Status(
@@ -139,14 +159,38 @@ class NormalText:
         if len(self._headers) > 1 or len(jobs) > 1 or processes is None:
             self.left_out += 1
             return None
-        header = next(iter(self._headers), None)
+        _, header = next(iter(self._headers), (None, None))
         return Entry(header.name if header is not None else name, None, 0, processes, 0, None, is_fragment=True)
+
+    def _headers_of(self, entry: Entry) -> list[Header]:
+        return [header for client, header in self._headers if client == entry.host]
+
+    def _is_of_another_status(self, entry: Entry) -> bool:
+        """Whether an entry is not of the status whose entries were read. The end of a client's entries is not that of
+        the others'; their sum is the end of all."""
+        known = {(each.host, each.name, each.process) for each in self._entries}
+        if self._is_of_another_run(entry) or any(name == ALL_CLIENTS for _, name, _ in known):
+            return True
+        hosts = {host for host, _, _ in known}
+        is_of_next_client = self._clients > 1 or entry.host not in hosts
+        is_new = (entry.host, entry.name, entry.process) not in known
+        return self._ended and entry.name != ALL_CLIENTS and not (is_of_next_client and is_new)
 
     def _is_of_another_run(self, entry: Entry) -> bool:
         """Whether an entry is not of the run before it: fio prints all entries of a run at once."""
         printed = (each.time_us for each in reversed(self._entries))
         before = next((time_us for time_us in printed if time_us is not None), None)
         return None not in (before, entry.time_us) and abs((entry.time_us or 0) - (before or 0)) > _AT_ONCE_US
+
+    def _next_client(self, match: re.Match[str]) -> Status | None:
+        """Begins a run with its first client. Returns the last status of the run before it, if there is one."""
+        completed = self.finish()
+        if self._has_printed:  # Other clients answer while some have begun.
+            self._clients, self._headers, self._client, self._has_printed = 0, [], None, False
+            self._banner += 1
+        self._clients += 1
+        self._version = match[2]
+        return completed
 
     def _take_command(self) -> None:
         if self._next_commanded:
@@ -156,18 +200,20 @@ class NormalText:
         completed = None
         if self._read_disk(f" {line}"):
             pass
-        elif entry := Entry.of(line):
-            completed = self.finish() if self._ended or self._is_of_another_run(entry) else None
+        elif entry := Entry.of(line, self._client):
+            completed = self.finish() if self._is_of_another_status(entry) else None
             self._entries.append(entry)
-            self._has_whole_entry = True
+            self._has_whole_entry, self._ended = True, False
         elif header := Header.of(line):
             completed = self.finish()
             # A header after the banner belongs to the next run.
-            if self._version or not self._headers:
+            if (self._version and self._client is None) or not self._headers:
                 self._headers = []
                 self._take_command()
-            self._headers.append(header)
-            self._version = None
+            self._headers.append((self._client, header))
+            self._version = None if self._client is None else self._version
+        elif match := _CLIENT.match(line):
+            completed = self._next_client(match)
         elif match := _BANNER.fullmatch(line):
             completed = self.finish()
             self._version = match[1]

@@ -43,10 +43,12 @@ from sanpath_collectors.fio.phases import own_runtimes
 from sanpath_collectors.fio.status import JobStatus, Number, integer, milliseconds
 
 _ENTRY = re.compile(
-    r"(?:<(?P<host>[^>]+)> )?(?P<name>.+): \(groupid=(?P<group>\d{1,9}), jobs=(?P<jobs>\d{1,9})\): err=\s*"
-    r"(?P<error>\d{1,9})(?: \(.*\))?:(?: pid=\d+(?::|\s*$))?(?: \w{3} (?P<month>\w{3}) +(?P<day>\d{1,2}) "
-    r"(?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d) (?P<year>\d{4}))?"
+    r"(?P<name>.+): \(groupid=(?P<group>\d{1,9}), jobs=(?P<jobs>\d{1,9})\): err=\s*"
+    r"(?P<error>\d{1,9})(?: \(.*\))?:(?: pid=(?P<process>\d+)(?::|\s*$))?(?: \w{3} (?P<month>\w{3}) "
+    r"+(?P<day>\d{1,2}) (?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d) (?P<year>\d{4}))?"
 )
+ALL_CLIENTS = "All clients"
+"""The name that fio --client gives to the sum of all clients."""
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _MOVED = re.compile(
     r"\s+(?P<direction>read|write|mixed)\s*: IOPS=(?P<iops>[\d.]+[kKMGTP]?).*"
@@ -110,7 +112,7 @@ class Entry:
     """The entry of one job.
 
     `time_us`: when it was written; None: not printed. `issued`: reads, writes, trims and flushes; None: not read yet.
-    `is_fragment`: the line that begins an entry is missing.
+    `is_fragment`: the line that begins an entry is missing. `process`: its number at its host, "": not printed.
     """
 
     name: str
@@ -121,6 +123,7 @@ class Entry:
     time_us: int | None
     issued: tuple[int, ...] | None = None
     is_fragment: bool = False
+    process: str = ""
     _figures: dict[Direction, _Figures] = field(default_factory=lambda: {d: _Figures() for d in DIRECTIONS})
     _current: _Figures | None = None
     _unit_ns: int | None = None
@@ -133,13 +136,16 @@ class Entry:
     _has_latency_target: bool = False
 
     @classmethod
-    def of(cls, line: str) -> Entry | None:
-        """The entry that begins with this line. None: the line begins no entry."""
+    def of(cls, line: str, host: str | None = None) -> Entry | None:
+        """The entry that begins with this line. None: the line begins no entry. `host`: of the client whose lines
+        these are; a sum of clients has none."""
         match = _ENTRY.match(line)
         if match is None:
             return None
         group, jobs, error = (int(match[part]) for part in ("group", "jobs", "error"))
-        return cls(match["name"], match["host"], group, jobs, error, _time_us(match) if match["year"] else None)
+        host = None if match["name"] == ALL_CLIENTS else host
+        time_us = _time_us(match) if match["year"] else None
+        return cls(match["name"], host, group, jobs, error, time_us, process=match["process"] or "")
 
     @property
     def is_quotation(self) -> bool:

@@ -127,10 +127,16 @@ class TerseText:
             self.damaged += new_line is None
             return None
         completed = None
-        if self._lines and new_line.is_later(self._lines[0]):
+        if self._lines and (new_line.is_later(self._lines[0]) or self._repeats(new_line)):
             completed = self.finish()
         self._lines.append(new_line)
         return completed
+
+    def _repeats(self, line: _Line) -> bool:
+        """Whether a line is that of a job that has ended, in a later status: it is printed again as it was, after the
+        lines of other jobs. Those of the processes of one job follow each other."""
+        first, last = self._lines[0], self._lines[-1]
+        return line.fields == first.fields and last.fields[2:4] != first.fields[2:4]
 
     def finish(self) -> Status | None:
         """Returns the last status; None: there is none."""

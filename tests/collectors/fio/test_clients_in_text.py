@@ -1,0 +1,86 @@
+"""Normal text of fio --client: the entries of all clients are one status, and their sum is nobody's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from tests.collectors.fio.printed import Reported
+
+DATE = "Fri Nov 20 02:53:27 2026"
+HEADER = "rw=randread, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=libaio, iodepth="
+
+
+def entry(job: str, group: int, ops: int, ms: int, pid: int, date: str = DATE) -> str:
+    return (
+        f"{job}: (groupid={group}, jobs=1): err= 0: pid={pid}: {date}\n"
+        f"  read: IOPS={1000 * ops // ms}, BW=1MiB/s (1MB/s)({4 * ops}KiB/{ms}msec)\n"
+        "     lat (usec): min=10, max=900, avg=200.00, stdev=1.00\n"
+        f"     issued rwts: total={ops},0,0,0 short=0,0,0,0 dropped=0,0,0,0\n"
+    )
+
+
+def greeting(host: str, depth: int) -> str:
+    return (
+        f"hostname={host}, be=0, 64-bit, os=Linux, arch=x86-64, fio=fio-3.33, flags=1\n"
+        f"<{host}> a: (g=0): {HEADER}{depth}\n<{host}> Starting 1 process\n"
+    )
+
+
+def printed(host: str, ops: int, ms: int, pid: int, *, disk: int = 0, date: str = DATE) -> str:
+    """What the client of a host prints of its job."""
+    text = f"<{host}> \n{entry('a', 0, ops, ms, pid, date)}\nRun status group 0 (all jobs):\n   READ: bw=1MiB/s\n"
+    counts = f"ios={disk}/0, merge=0/0, ticks={disk}/0, in_queue={disk}, util=9.00%"
+    return text + (f"\nDisk stats (read/write):\n  sda: {counts}\n" if disk else "")
+
+
+def total(ops: int, ms: int, clients: int, date: str = DATE) -> str:
+    return entry("All clients", 0, ops, ms, 0, date).replace("jobs=1", f"jobs={clients}")
+
+
+@pytest.mark.parametrize("with_sum", [True, False])
+@pytest.mark.parametrize("hosts", [["h1"], ["h1", "h2"], ["h3", "h1", "h2"], ["h1", "h1"]])
+def test_what_the_clients_do_together_is_the_sum_of_what_each_does(hosts: Sequence[str], with_sum: bool) -> None:
+    counts = [1000 * (number + 1) for number in range(len(hosts))]
+    text = "".join(greeting(host, 8) for host in hosts)
+    text += "".join(printed(host, ops, 4000, 100 + ops) for host, ops in zip(hosts, counts, strict=True))
+    text += total(sum(counts), 4000, len(hosts)) if with_sum and len(hosts) > 1 else ""
+    reported = Reported.of_report(text.encode())
+    assert [step for step in reported.steps if step[0] == "step-begin"] == [("step-begin", *reported.steps[0][1:])]
+    done = [reported.column(load, "ops_read_total")[-1] for load in reported.rows]
+    assert sorted(done) == counts
+    assert reported.reported("step-begin", "offered") == [8 * len(hosts)]
+
+
+def test_clients_have_depths_and_disks_of_their_own() -> None:
+    text = greeting("h1", 8) + greeting("h2", 32)
+    text += printed("h1", 1000, 4000, 7, disk=1010) + printed("h2", 3000, 4000, 9, disk=3030) + total(4000, 4000, 2)
+    reported = Reported.of_report(text.encode())
+    assert reported.reported("step-begin", "offered") == [40]
+    assert {"h1/sda", "h2/sda"} <= reported.entities.keys()
+    assert ("runs_on", ("load", "f/h2/a"), ("host", "h2")) in reported.links
+
+
+def test_a_client_that_answers_late_is_one_of_the_run() -> None:
+    text = greeting("h1", 8) + "<h1> Starting 1 process\n" + greeting("h2", 8)
+    text += printed("h1", 1000, 4000, 7) + printed("h2", 3000, 4000, 9) + total(4000, 4000, 2)
+    assert len(Reported.of_report(text.encode()).rows) == 2
+
+
+def test_each_sum_ends_a_status_and_each_new_greeting_begins_a_run() -> None:
+    later = "Fri Nov 20 02:53:29 2026"
+    of_run = greeting("h1", 8) + greeting("h2", 8)
+    of_run += printed("h1", 500, 2000, 7) + printed("h2", 700, 2000, 9) + total(1200, 2000, 2)
+    of_run += printed("h1", 1000, 4000, 7, date=later) + printed("h2", 1400, 4000, 9, date=later)
+    of_run += total(2400, 4000, 2, date=later)
+    reported = Reported.of_report(of_run.encode())
+    assert reported.column("f/h1/a", "ops_read_total") == [0, 500, 1000]
+    assert reported.column("f/h2/a", "ops_read_total") == [0, 700, 1400]
+    twice = Reported.of_report((of_run + of_run.replace("02:53", "02:58")).encode())
+    assert twice.column("f/h2/a (2)", "ops_read_total") == [0, 700, 1400]
+
+
+def test_a_sum_alone_is_one_job() -> None:
+    reported = Reported.of_report(total(1200, 2000, 2).encode())
+    assert reported.column("f/All clients", "ops_read_total") == [0, 1200]
