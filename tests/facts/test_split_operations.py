@@ -76,6 +76,39 @@ def test_a_device_that_does_a_multiple_of_the_ios_times_parts_of_them(
     assert [(mean - error, mean + error) for mean, error in times] == [pytest.approx(bounds)] * (bounds is not None)
 
 
+@pytest.mark.parametrize("devices", [2, 3, 4, 5])
+@pytest.mark.parametrize("parts", [2.0, 2.8, 4.0, 4.9])
+@pytest.mark.parametrize("skew", [0.0, 0.3])
+def test_one_of_several_devices_never_stands_for_a_load_whose_ios_they_split(
+    devices: int, parts: float, skew: float
+) -> None:
+    """Where each I/O is as many as there are devices, each does about as many as the load. Bytes are not counted."""
+    names = [f"sd{letter}" for letter in "abcdefgh"[:devices]]
+    links = (SourceLink("targets", ("load", "fio"), ("lun", name), "fio disk_util") for name in names)
+    entities = [SourceEntity("load", "fio", "fio"), *(SourceEntity("lun", name, name) for name in names)]
+    topology = resolve(("fio", 0, item) for item in [*entities, *links])
+    shares = [1 + skew * (2 * number / (devices - 1) - 1) for number in range(devices)]
+    rows = [
+        {
+            **{"entity": topology.known_as["fio", "lun", name], "step": "s", "direction": "read", "windows": 1},
+            **{"plane": "guest_block", "ops_per_second": share * parts * 1000.0 / devices, "latency_seconds": 0.014},
+            **{
+                "resolution_seconds": 0.0,
+                "mean_of_both_seconds": None,
+                "queue_depth": None,
+                "bytes_per_second": None,
+            },
+            "in_flight_measured": share * parts * 14 / devices,
+        }
+        for name, share in zip(names, shares, strict=True)
+    ]
+    (found,) = planes_of(topology, load(2 * MIB), FactTable(tuple(rows)))
+    assert found["devices"] == devices
+    mean, error = number(found, "latency_seconds"), number(found, "resolution_seconds")
+    assert (mean - error, mean + error) == (pytest.approx(0.014), pytest.approx(0.016))
+    assert number(found, "in_flight_measured") <= 16.0
+
+
 def split(folder: Path, queue: float) -> Diagnosis:
     """16 reads of 1 MiB outstanding, each two of 512 KiB at the array, which serves them in 6 ms after a queue."""
     san = San(folder, ports=[fast(port, 32) for port in (HOST_PORT, ARRAY_PORT)], leave_out={"disk"})

@@ -53,7 +53,9 @@ def planes_of(topology: Topology, load: LoadFacts, planes: FactTable) -> list[Fa
         for row in planes.select(step=load.step, direction=load.direction)
         if not _writes_at_flush(row, load)
     ]
-    carrying = [row for row in step_rows if _carries(row, load)]
+    carrying = [
+        row for row in step_rows if _carries(row, load) and not _is_one_of_several(topology, row, load, planes)
+    ]
     for row in [
         *_finest(_uppermost(topology, [row for row in carrying if row["entity"] in path])),
         *_luns_by_bytes(topology, load, path, step_rows),
@@ -66,6 +68,8 @@ def planes_of(topology: Topology, load: LoadFacts, planes: FactTable) -> list[Fa
             are_loads = alone is None or alone["entity"] in path or _are_of_several_machines(topology, parallel)
             if alone is None or _is_closer(row, alone, load, are_loads=are_loads):
                 by_plane[plane] = row
+        elif alone is None and (split := _split_among(parallel, load, path)) is not None:
+            by_plane[plane] = split
         elif alone is None and (shared := _shared_device(topology, load, parallel, path, planes)) is not None:
             own_row = _of_load(shared, load)
             by_plane.update({} if own_row is None else {plane: own_row})
@@ -307,6 +311,38 @@ def _of_whole_ios(row: FactRow, load: LoadFacts) -> FactRow:
     mean, error = number(row, "latency_seconds"), number(row, "resolution_seconds")
     low, high = mean - error, max(mean + error, min(parts * (mean + error), load.latency_bounds[1]))
     return {**row, "latency_seconds": (low + high) / 2, "resolution_seconds": (high - low) / 2}
+
+
+def _is_one_of_several(topology: Topology, row: FactRow, load: LoadFacts, planes: FactTable) -> bool:
+    """Return whether a device that does as many I/Os as the load is one of several that do: where bytes are not
+    counted and the load's I/Os are large enough to be split, each device does parts of some of them."""
+    if row["bytes_per_second"] or (load.operation_bytes or 0.0) <= UNSPLIT_BYTES:
+        return False
+    rows = parallel_devices(topology, load, planes, str(row["plane"]))
+    operations = sum(number(each, "ops_per_second") for each in rows)
+    return len(rows) > 1 and operations >= _SPLIT * load.ops_per_second
+
+
+def _split_among(rows: Sequence[FactRow], load: LoadFacts, path: set[str]) -> FactRow | None:
+    """Return the row of a load's devices that carry its I/Os in parts, where no bytes are counted: an I/O takes at
+    least as long as a part of it, and at most as long as all, one after the other. None: it cannot be so, or there is
+    one device, on which more I/Os may be others'."""
+    if len(rows) < 2 or not all(row["entity"] in path for row in rows):
+        return None
+    row, most = combined(rows), load.latency_bounds[1]
+    parts, size = number(row, "ops_per_second") / load.ops_per_second, load.operation_bytes or 0.0
+    mean, error = number(row, "latency_seconds"), number(row, "resolution_seconds")
+    if row["bytes_per_second"] or size <= UNSPLIT_BYTES or parts < _SPLIT or mean - error > most:
+        return None
+    low, high = mean - error, max(mean - error, min(parts * (mean + error), most))
+    return {
+        **row,
+        "ops_per_second": load.ops_per_second,
+        "latency_seconds": (low + high) / 2,
+        "resolution_seconds": (high - low) / 2,
+        "mean_of_both_seconds": None,
+        "in_flight_measured": load.ops_per_second * (low + high) / 2,
+    }
 
 
 def _are_of_several_machines(topology: Topology, rows: Iterable[FactRow]) -> bool:
