@@ -12,16 +12,31 @@ if TYPE_CHECKING:
     from sanpath.diagnosis.model import Diagnosis
 
 _NAMED = 3
-"""As many steps are named. Of more, most are counted."""
+"""As many steps, or sources, are named. Of more, most are counted."""
 
 
 def step_notes(diagnosis: Diagnosis) -> list[str]:
-    """The remarks on all steps, in the order of the run, each with the steps that it holds for."""
-    steps_by_note: dict[str, list[str]] = {}
+    """The remarks on all steps, in the order of the run, each with the steps that it holds for and, of its own data,
+    the sources that say so."""
+    known = {source.name for source in diagnosis.sources}
+    steps: dict[str, dict[str, None]] = {}
+    sources: dict[str, dict[str, None]] = {}
     for step in diagnosis.steps:
-        for note in dict.fromkeys(step.valid):
-            steps_by_note.setdefault(note, []).append(printable(step.name))
-    return [f"{_in_words(names, len(diagnosis.steps))}: {note}" for note, names in steps_by_note.items()]
+        for note in step.valid:
+            source, separator, text = note.partition(": ")
+            is_of_source = bool(separator) and source in known
+            text = text if is_of_source else note
+            steps.setdefault(text, {})[printable(step.name)] = None
+            sources.setdefault(text, {}).update({source: None} if is_of_source else {})
+    total = len(diagnosis.steps)
+    return [
+        ": ".join(filter(None, (_in_words(list(names), total), _first(list(sources[text])), text)))
+        for text, names in steps.items()
+    ]
+
+
+def _first(sources: Sequence[str]) -> str:
+    return in_series(sources) if len(sources) <= _NAMED else first_of(sources, _NAMED)
 
 
 def _in_words(names: Sequence[str], total: int) -> str:

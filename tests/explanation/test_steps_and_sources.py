@@ -62,6 +62,20 @@ def test_a_remark_is_made_once_with_the_steps_that_it_holds_for() -> None:
     assert as_text(found).count("Limits of the test") <= 1
 
 
+def test_what_several_sources_say_of_their_data_is_one_remark() -> None:
+    found = diagnosed("published")
+    sources = [replace(found.sources[0], name=f"fio-{number}") for number in range(9)]
+    steps = [
+        replace(found.steps[0], name=f"s{number}", valid=(f"fio-{number}: it has no zone",)) for number in range(9)
+    ]
+    said = replace(found, sources=sources, steps=steps)
+    assert step_notes(said) == ["all 9 steps: fio-0, fio-1, fio-2 and 6 more: it has no zone"]
+    assert step_notes(replace(said, sources=sources[:1]))[0] == "s0: fio-0: it has no zone"
+    one = replace(steps[0], valid=("fio-1: it has no zone", "fio-0: it has no zone", "of none: a remark"))
+    notes = step_notes(replace(said, steps=[one]))
+    assert notes == ["s0: fio-1 and fio-0: it has no zone", "s0: of none: a remark"]
+
+
 def test_a_step_counts_the_windows_of_the_direction_that_its_verdict_rests_on(tmp_path: Path) -> None:
     """Of the other direction it is said that it has too few, and that nothing rests on them."""
     san = San(tmp_path, ports=[fast(HOST_PORT), fast(ARRAY_PORT)])

@@ -143,6 +143,19 @@ def test_a_load_that_joins_for_a_while_makes_three_steps() -> None:
     assert [step.offered for step in steps] == [8, 16, 8]
 
 
+@pytest.mark.parametrize("loads", [2, 5, 6, 40])
+def test_a_step_of_many_loads_has_a_name_that_can_be_read(loads: int) -> None:
+    events = [
+        (f"fio-{number}", Event(at * SECOND, name, {"step": f"job {number}"}))
+        for at, name in ((0, "step-begin"), (60, "step-end"))
+        for number in range(loads)
+    ]
+    (step,) = load_steps(events, 0, 99 * SECOND)
+    assert len(step.name) < 64
+    assert step.name.startswith("job 0 + job 1")
+    assert (f"and {loads - 5} more" in step.name) is (loads > 5)
+
+
 def test_the_one_figure_of_a_load_keeps_its_own_limits() -> None:
     """Its ramp is in its figure; everything else is judged after the ramp."""
     events = [

@@ -10,6 +10,7 @@ from itertools import pairwise
 from sanpath.errors import RecordingError
 from sanpath.facts.table import WHOLE_RUN
 from sanpath.model import Event, Step, StepLoad
+from sanpath.units import first_of
 
 _RAMP_RATIO = 0.1
 """Share of a step that is left out at its start where a load with a series marks no ramp: sanpath's own choice."""
@@ -23,6 +24,9 @@ thousand."""
 _MIN_OVERLAP_RATIO = 0.1
 """Loads never begin and end at exactly the same moment: an overlap is not a step if it is shorter than this share of
 the shortest step in it."""
+
+_NAMED = 5
+"""A step has the names of as many loads that run together."""
 
 BusyUntil = Callable[[Set[str], int], int | None]
 """Sources of loads, and when a step of theirs began → when they were last busy, both in microseconds. None: not
@@ -221,7 +225,7 @@ def _combined(steps: Sequence[Step], start: int, end: int) -> Step:
     offered = [step.offered for step in steps if step.offered is not None]
     sizes = {step.block_bytes for step in steps}
     return Step(
-        " + ".join(dict.fromkeys(step.name for step in steps)),
+        first_of(list(dict.fromkeys(step.name for step in steps)), _NAMED, " + "),
         start,
         end,
         "marks",

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from datetime import UTC, datetime, timedelta, timezone
 
-from sanpath.plugin import ResultClock
+from sanpath.plugin import ResultClock, SourceLink
 from sanpath.recorder.importing.placement import QUARTER_US, Placement, step_limits
 from sanpath.recorder.importing.target import of_other_hosts
 from sanpath.recording.reading.recording import Recording
 from sanpath.units import long_duration
+
+_LEAST_OVERLAP = 0.1
+"""Share of the shorter one from which two loads ran at the same time: times may be whole seconds."""
 
 
 def steps_of_tool(recording: Recording, collector: str, *hosts: str | None) -> Iterator[tuple[str, int, int]]:
@@ -26,16 +29,30 @@ def _sources_of_tool(recording: Recording, collector: str) -> set[str]:
 
 
 def overlapping_loads(
-    placement: Placement, recording: Recording, collector: str, hosts: Collection[str]
+    placement: Placement,
+    recording: Recording,
+    collector: str,
+    hosts: Collection[str],
+    targets: Collection[tuple[str, str]],
 ) -> Iterator[str]:
     """Yield a remark if a source of the same tool has loads at the same time: it may be the same run, unless it is of
-    other machines than `hosts`, those of the file; empty: not known."""
+    other machines than `hosts`, or of other devices, ports or volumes than `targets`, those of the file; empty: not
+    known."""
     if not placement.steps or placement.first is None or placement.last is None:
         return
     for source, begin, end in steps_of_tool(recording, collector, *hosts):
-        if begin < placement.last and placement.first < end:
+        overlap_us = min(end, placement.last) - max(begin, placement.first)
+        if overlap_us <= _LEAST_OVERLAP * min(end - begin, placement.last - placement.first):
+            continue
+        others = _targets(recording, source)
+        if not (others and targets and others.isdisjoint(targets)):
             yield f"{source} has loads at the same time: if both files are of one run, it is now counted twice"
             return
+
+
+def _targets(recording: Recording, source: str) -> set[tuple[str, str]]:
+    links = (item for name, _, item in recording.inventory() if name == source and isinstance(item, SourceLink))
+    return {link.to_end for link in links if link.relation == "targets"}
 
 
 def assumed_zone(placement: Placement, clock: ResultClock) -> Iterator[str]:

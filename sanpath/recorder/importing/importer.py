@@ -134,7 +134,7 @@ def import_file(request: ImportRequest, progress: Callable[[int], None] = lambda
             if not (request.follows_file and {each.collector for each in recording.declarations} == {spec.name}):
                 option = doubts.placing_option(result.clock, requested)
                 task.remarks += doubts.outside_recording(placement, recording, spec.name, option)
-            task.remarks += doubts.overlapping_loads(placement, recording, spec.name, task.hosts)
+            task.remarks += doubts.overlapping_loads(placement, recording, spec.name, task.hosts, task.targets)
         task.remarks += doubts.assumed_zone(placement, result.clock)
         task.remarks += doubts.doubled_hour(placement, result.clock)
         task.warn()
@@ -246,7 +246,7 @@ class Importing:
     `host`: the machine that the file is from, as a person named it: the machine that the file itself names is then
     called so. None: nobody did. `remarks` are for people; `recorded_remarks` are those that the file's reader has
     already recorded. `ends`: ends of its steps in microseconds. `own_host`: the machine that the file names.
-    `hosts`: all machines that the file is of, as far as they are known.
+    `hosts`: all machines that the file is of, as far as they are known. `targets`: what its loads address.
     """
 
     writer: Writer
@@ -262,6 +262,7 @@ class Importing:
     rows: int = 0
     batch: Batch = field(default_factory=Batch)
     hosts: set[str] = field(default_factory=set)
+    targets: set[tuple[str, str]] = field(default_factory=set)
 
     def run(self, reader: ResultReader, files: Sequence[ImportedFile], progress: Callable[[int], None]) -> None:
         """Read and record the whole file, or all parts of a run."""
@@ -361,6 +362,7 @@ class Importing:
     def _of_requested_host(self, item: SourceEntity | SourceLink) -> SourceEntity | SourceLink:
         """Return the item with the name that a person gave the machine of the file, in place of the file's."""
         if isinstance(item, SourceLink):
+            self.targets |= {item.to_end} if item.relation == "targets" else set()
             return item
         label = item.label or item.local_id
         if item.kind == "host" and self.own_host is None:
