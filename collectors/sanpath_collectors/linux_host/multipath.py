@@ -141,7 +141,8 @@ def _parse_table_group(fields: Iterator[str]) -> Group:
     for _ in range(paths):
         states[next(fields)] = ""
         arguments_of_path = _take(fields, fields_per_path)
-        repeat = int(arguments_of_path[0]) if arguments_of_path else None
+        # Of a selector that is not known, such as io-affinity with its processors, it may be anything.
+        repeat = int(arguments_of_path[0]) if arguments_of_path and name in _POLICY_OF_SELECTOR else None
     return Group(selector, "", states, repeat)
 
 

@@ -64,20 +64,27 @@ def placed(
     if requested_us is not None:
         return placement, []
     guess = "its modification time is taken as the end of its last load; --mark or --at is more exact"
-    return placement, [f"the file holds no times: {guess}", *_all_of_the_run(files, reader, steps, length_us)]
+    return placement, [
+        f"the file holds no times: {guess}",
+        *_all_of_the_run(files, reader, steps, length_us, follows_file=follows_file),
+    ]
 
 
 def _all_of_the_run(
-    files: Sequence[ImportedFile], reader: type[ResultReader], steps: Sequence[tuple[str, int, int]], length_us: int
+    files: Sequence[ImportedFile],
+    reader: type[ResultReader],
+    steps: Sequence[tuple[str, int, int]],
+    length_us: int,
+    *,
+    follows_file: bool,
 ) -> Iterator[str]:
-    """Yield a remark if parts of a run are as long as a step of the same tool: it may be the same run."""
+    """Yield a remark if parts of a run are as long as a step of the same tool: it may be the same run. Of files of one
+    command (`follows_file`) none says that it belongs to the other."""
     is_part = bool(reader.part_of(files[0].name))
     alike = [source for source, begin, end in steps if abs(end - begin - length_us) <= _SAME_LENGTH * length_us]
     if is_part and alike:
-        yield (
-            f"{alike[0]} has a load of the same length: if both are of one run, it is now counted twice; import all "
-            "files of the run with one command"
-        )
+        advice = "import only one of them" if follows_file else "import all files of the run with one command"
+        yield f"{alike[0]} has a load of the same length: if both are of one run, it is now counted twice; {advice}"
 
 
 def _length_us(files: Sequence[ImportedFile], reader: type[ResultReader]) -> int | None:

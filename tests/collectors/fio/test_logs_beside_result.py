@@ -100,6 +100,7 @@ def test_logs_are_not_given_to_one_of_several_runs(tmp_path: Path) -> None:
     assert "a.json: fio, " in output
     assert "db_bw.1.log, db_iops.1.log, db_lat.1.log: fio-3, " in output
     assert "fio has a load of the same length: if both are of one run, it is now counted twice" in output
+    assert "with one command" not in output
 
 
 def test_the_logs_of_a_run_whose_result_is_cut_off_are_read(tmp_path: Path) -> None:

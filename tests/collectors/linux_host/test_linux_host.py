@@ -176,6 +176,16 @@ def test_policies_of_multipath_maps_as_dmsetup_tells_them() -> None:
     assert maps["backup (1)"][0].repeat == 100
 
 
+@pytest.mark.parametrize("processors", ["10", "ff", "0-3"])
+def test_what_a_selector_that_is_not_known_says_of_a_path_is_no_number_of_ios(processors: str) -> None:
+    """Of io-affinity it is the processors that use the path."""
+    maps = multipath.parse_dmsetup(
+        f"a: 0 8 multipath 0 0 1 1 io-affinity 0 2 1 8:0 {processors} 8:16 {processors}", ""
+    )
+    (group,) = maps["a"]
+    assert (list(group.paths), group.repeat) == (["8:0", "8:16"], None)
+
+
 def test_one_path_a_group_is_failover_whatever_the_selector() -> None:
     groups = [Group("service-time 0", paths={number: ""}) for number in ("8:0", "8:16")]
     assert multipath.policy(groups) == "failover_only"
