@@ -78,8 +78,8 @@ def _all_of_the_run(
     *,
     follows_file: bool,
 ) -> Iterator[str]:
-    """Yield a remark if parts of a run are as long as a step of the same tool: it may be the same run. Of files of one
-    command (`follows_file`) none says that it belongs to the other."""
+    """Yield a remark if parts of a run are as long as a step of the same tool: it may be the same run. Of files of
+    one command (`follows_file`) none says that it belongs to the other."""
     is_part = bool(reader.part_of(files[0].name))
     alike = [source for source, begin, end in steps if abs(end - begin - length_us) <= _SAME_LENGTH * length_us]
     if is_part and alike:
