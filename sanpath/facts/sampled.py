@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -76,22 +76,29 @@ class _Reader:
     connection: duckdb.DuckDBPyConnection
     executor: Executor | None
 
-    def samples(self, kind: str, intervals: Sequence[Step], topology: Topology | None = None) -> list[StepSamples]:
-        """Return the samples in some intervals, in more detail for what `topology` has on the loaded paths."""
+    def samples(
+        self,
+        kind: str,
+        intervals: Sequence[Step],
+        topology: Topology | None = None,
+        sources: Collection[str] | None = None,
+    ) -> list[StepSamples]:
+        """Return the samples in some intervals, in more detail for what `topology` has on the loaded paths. Only
+        of `sources`; None: of all."""
         loaded = on_paths(topology).get(kind, {}) if topology is not None else {}
-        return step_samples(self.recording, self.connection, kind, intervals, loaded, self.executor)
+        return step_samples(self.recording, self.connection, kind, intervals, loaded, self.executor, sources=sources)
 
     def summaries(self, kind: str, steps: Sequence[Step]) -> list[StepSamples]:
         """Return samples of sources whose loads report a single figure: over the entire time it covers, booked to the
         step. Loads that a source runs at the same time have figures of their own; what they share is read once."""
         result: dict[tuple[str, str, str], StepSamples] = {}
-        sources = self.recording.columns(kind).keys()
+        of_kind = self.recording.columns(kind).keys()
         for step in steps:
             for load in step.loads:
-                if load.summary_window is not None and load.source in sources:
+                if load.summary_window is not None and load.source in of_kind:
                     covered = replace(step, start=load.summary_window[0], end=load.summary_window[1], loads=(load,))
-                    for each in self.samples(kind, [covered]):
-                        if each.source == load.source and (kind != "load" or runs_in(each, covered)):
+                    for each in self.samples(kind, [covered], sources={load.source}):
+                        if kind != "load" or runs_in(each, covered):
                             result.setdefault((each.step, each.source, each.entity), each)
         return list(result.values())
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from sanpath.facts.compute import compute
+from sanpath.facts.samples.sample_arrays import SampleReader
 from sanpath_collectors.fio.tables import LOAD
 from tests.support.recording import RecordingBuilder
 
@@ -45,3 +47,34 @@ def test_what_runs_of_one_source_do_at_the_same_time_is_the_sum_of_their_figures
         recording = runs(tmp_path / str(number), order, rates[: len(order)]).write()
         (whole,) = [load for load in compute(recording).loads if len(load.jobs) == len(order)]
         assert whole.ops_per_second == pytest.approx(sum(rates[: len(order)]), rel=1e-3)
+
+
+def test_the_samples_of_many_results_are_read_a_few_times_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A test may have the result of a process for each of its devices."""
+    read: list[str] = []
+    original = SampleReader.read
+
+    def counted(self: SampleReader, *words: Any) -> Any:
+        read.append("")
+        return original(self, *words)
+
+    monkeypatch.setattr(SampleReader, "read", counted)
+    counts = []
+    for results in (3, 12):
+        out = RecordingBuilder(tmp_path / str(results))
+        for name in (f"fio-{number}" for number in range(results)):
+            out.source(name, "fio", LOAD)
+            out.entity(name, "load", name)
+            out.event(name, 0.0, "step-begin", step="x", loads=name, offered=8, summary=True)
+            out.event(name, 60.0, "step-end", step="x", loads=name, offered=8)
+            for at in (0, 60):
+                out.samples(
+                    name, LOAD, at, {name: {"ops_read_total": 100 * at, "latency_seconds_read_total": 9 * at}}
+                )
+        before = len(read)
+        (whole,) = compute(out.write()).loads
+        assert whole.ops_per_second == pytest.approx(100 * results)
+        counts.append((len(read) - before) / results)
+    assert counts[1] <= 1.5 * counts[0]

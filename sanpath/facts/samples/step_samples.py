@@ -152,6 +152,7 @@ def step_samples(
     executor: Executor | None = None,
     include_others: bool = True,
     gauge_names: Collection[str] | None = None,
+    sources: Collection[str] | None = None,
 ) -> list[StepSamples]:
     """Return rates and means of every entity of a kind in every step.
 
@@ -161,7 +162,7 @@ def step_samples(
     `detailed`: source → entities whose windows are needed one by one, even if the source has very many entities;
     None: those of all entities. `executor` computes sources with very many entities; None: threads of this process.
     `include_others`: whether entities that are not in `detailed` are needed at all. `gauge_names`: the gauges that
-    are needed, None: all.
+    are needed, `sources`: the sources, None: all.
     """
     timed, recorded = timed_samples(recording, connection, kind)
     if not recorded or not steps:
@@ -169,6 +170,8 @@ def step_samples(
     result: list[StepSamples] = []
     all_steps, uncertainty_us = steps, {shift.source: shift.uncertainty_us for shift in recording.shifts or ()}
     for source, columns in recording.columns(kind).items():
+        if sources is not None and source not in sources:
+            continue
         steps = [_certain_part(step, source, uncertainty_us.get(source, 0)) for step in all_steps]
         reported = {name: column for name, column in columns.items() if name in recorded}
         counters, gauges = split_by_type(reported)
