@@ -105,7 +105,10 @@ def _merged(previous: Login, later: Login) -> Login:
 
 
 def role(login: Login, devices: Devices) -> Role | None:
-    """Return the role that the device registered with the name server. None: both roles, or unknown."""
+    """Return the role that the device registered with the name server. None: unknown.
+
+    Ports of arrays may have both: they are initiators towards other arrays, which they replicate to or virtualise. So
+    has an adapter of a host in target mode, which has the name of its driver; what that serves is not known."""
     bits = 0
     for octet in devices.features.octets:
         bits |= login.features[octet] & 0x0F if octet < len(login.features) else 0
@@ -116,7 +119,7 @@ def role(login: Login, devices: Devices) -> Role | None:
             return "target"
         case 0:
             return _by_name(login.symbolic, devices)
-    return None
+    return None if _by_name(login.symbolic, devices) == "initiator" else "target"
 
 
 def _by_name(names: Iterable[str], devices: Devices) -> Role | None:

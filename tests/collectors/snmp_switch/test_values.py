@@ -96,6 +96,24 @@ def test_fc4_features_outrank_symbolic_names(octet: int, bits: int, found: str |
     assert role(login, devices()) == found
 
 
+@pytest.mark.parametrize(
+    ("symbolic", "found"),
+    [
+        ("", "target"),
+        ("HUAWEI  XSG1            4303", "target"),
+        ("IBM     2145            0000", "target"),
+        ("NWPU-UCS-FI-A:fc1/31", "target"),
+        ("QLE2562 FW:v8.08.00 DVR:v10.01.00", None),
+        ("Emulex PPN-10:00:00:00:c9:ed:1c:39", None),
+    ],
+)
+def test_what_is_a_target_and_an_initiator_is_an_array_unless_it_has_the_name_of_an_adapter(
+    symbolic: str, found: str | None
+) -> None:
+    both = bytes([*[0] * 7, 3, *[0] * 120])
+    assert role(Login("1", "2" * 16, "test", features=both, symbolic=(symbolic,)), devices()) == found
+
+
 def test_profiles_name_metrics_that_there_are_and_one_scale_for_each() -> None:
     declared = {column.metric: column for column in SWITCH_PORT.columns}
     for profile in profiles():
