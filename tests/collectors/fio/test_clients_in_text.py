@@ -9,6 +9,7 @@ import pytest
 from tests.collectors.fio.printed import Reported
 
 DATE = "Fri Nov 20 02:53:27 2026"
+HOSTS = (("h1", 1000), ("h2", 3000))
 HEADER = "rw=randread, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=libaio, iodepth="
 
 
@@ -84,3 +85,29 @@ def test_each_sum_ends_a_status_and_each_new_greeting_begins_a_run() -> None:
 def test_a_sum_alone_is_one_job() -> None:
     reported = Reported.of_report(total(1200, 2000, 2).encode())
     assert reported.column("f/All clients", "ops_read_total") == [0, 1200]
+
+
+@pytest.mark.parametrize("tag", ["<pre>", "<details>", "<summary> fio", "</code>"])
+def test_a_tag_of_a_page_is_no_client(tag: str) -> None:
+    text = f"{tag}\na: (g=0): {HEADER}8\nfio-3.33\nStarting 1 process\n\n{tag}\n{entry('a', 0, 1000, 4000, 7)}"
+    reported = Reported.of_report(text.encode())
+    assert list(reported.rows) == ["f/a"]
+    assert reported.reported("step-begin", "offered") == [8]
+    assert not [link for link in reported.links if link[0] == "runs_on"]
+
+
+def test_clients_are_known_by_their_lines_where_the_greeting_was_not_copied() -> None:
+    lines = [f"<{host}> {entry('a', 0, ops, 4000, ops)}\nRun status group 0 (all jobs):\n" for host, ops in HOSTS]
+    reported = Reported.of_report("".join(lines).encode())
+    done = {load: reported.column(load, "ops_read_total")[-1] for load in reported.rows}
+    assert done == {f"f/{host}/a": ops for host, ops in HOSTS}
+
+
+def test_a_run_of_this_machine_after_one_of_clients_is_of_no_client() -> None:
+    text = greeting("h1", 8) + greeting("h2", 8) + printed("h1", 1000, 4000, 7) + printed("h2", 3000, 4000, 9)
+    text += total(4000, 4000, 2) + f"\nb: (g=0): {HEADER}32\nfio-3.33\nStarting 1 process\n\n"
+    text += entry("b", 0, 500, 4000, 11, date="Fri Nov 20 02:58:27 2026")
+    reported = Reported.of_report(text.encode())
+    assert reported.reported("step-begin", "offered") == [16, 32]
+    assert {("runs_on", ("load", f"f/{host}/a"), ("host", host)) for host, _ in HOSTS} <= set(reported.links)
+    assert not [link for link in reported.links if link[0] == "runs_on" and link[1] == ("load", "f/b")]

@@ -87,8 +87,12 @@ class NormalText:
         return completed
 
     def _read_joined(self, line: str) -> Status | None:
-        if match := _BY_CLIENT.fullmatch(line):
+        # The tags of a page look like names of clients.
+        may_be_sent = self._clients or "(g=" in line or "(groupid=" in line
+        if may_be_sent and (match := _BY_CLIENT.fullmatch(line)):
             self._client, line = match[1], match[2] or ""
+        elif "(g=" in line and (self._entries or self._has_printed):
+            self._client, self._clients = None, 0
         if "(g=" in line or "(groupid=" in line:
             self._indentation = line[: len(line) - len(line.lstrip())]
         line = line.removeprefix(self._indentation)
