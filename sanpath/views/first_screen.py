@@ -112,7 +112,11 @@ def gain_text(diagnosis: Diagnosis) -> str | None:
     if diagnosis.summary.gain or step is None or step.purpose != "limit":
         return diagnosis.summary.gain
     reason = "not known, because this run does not show what would limit next"
-    return f"{reason}; `sanpath whatif RECORDING --relieve` predicts it if the steps allow" if _is_estimated(diagnosis) else reason
+    return (
+        f"{reason}; `sanpath whatif RECORDING --relieve` predicts it if the steps allow"
+        if _is_estimated(diagnosis)
+        else reason
+    )
 
 
 def _is_estimated(diagnosis: Diagnosis) -> bool:

@@ -61,9 +61,7 @@ def test_paths_used_evenly_reach_what_their_links_carry(tmp_path: Path, first: f
 
 
 @pytest.mark.parametrize("in_flight", [(2, 4), (4, 16), (16, 64)])
-def test_relief_of_the_slowest_of_unequal_paths_brings_more(
-    tmp_path: Path, in_flight: tuple[int, ...]
-) -> None:
+def test_relief_of_the_slowest_of_unequal_paths_brings_more(tmp_path: Path, in_flight: tuple[int, ...]) -> None:
     """A tenth of the I/Os cross a full 1GFC link, on which 64 KiB take 0.6 ms; the others cross one of 16GFC."""
     ports = [replace(HOST_PORT, speed=1), fast(SECOND_HBA), fast(ARRAY_PORT)]
     san, ops = San(tmp_path / "a.sanpath", ports=ports), 15_000.0
