@@ -24,7 +24,7 @@ from sanpath.diagnosis.model import (
     StepVerdict,
 )
 from sanpath.diagnosis.source_accounts import Mark
-from sanpath.explanation.cleared import as_far_as_valid, cleared_elements
+from sanpath.explanation.cleared import cleared_elements, with_validity_limits
 from sanpath.explanation.coverage import accounts, iso, recorders, unobserved
 from sanpath.explanation.curves import curves
 from sanpath.explanation.findings import findings, validity_notes, with_arrays_by_volume
@@ -56,7 +56,7 @@ from sanpath.topology.paths import host_of
 from sanpath.units import counted
 from sanpath.verdict.judgement.slow_periods import judge_loads
 from sanpath.verdict.model import Judgement
-from sanpath.verdict.run_verdict import deciding, deciding_of_run, run_verdict, verdicts_of_other_io
+from sanpath.verdict.run_verdict import deciding, deciding_judgement, run_verdict, verdicts_of_other_io
 from sanpath.whatif.configuration import configuration
 from sanpath.whatif.next_limit import with_next_limit
 
@@ -129,12 +129,12 @@ def conclude(
             latency_budget(facts.in_step(f.step), f, by_load.get((f.step, f.direction))) for f in facts.loads
         ),
         findings=tuple(remaining),
-        cleared=tuple(as_far_as_valid(cleared, remaining)),
+        cleared=tuple(with_validity_limits(cleared, remaining)),
         unobserved=with_gaps(unobserved(recording, polls, facts), recording, polls, facts, rules, tables, remaining),
         elements=tuple(_elements(facts)),
         sources=accounts(recording, polls, facts.clocks),
         marks=tuple(Mark(iso(e.seen), str(e.detail.get("text", ""))) for e in marks),
-        configuration=configuration(facts, deciding_of_run(facts, judgements).load if judgements else None),
+        configuration=configuration(facts, deciding_judgement(facts, judgements).load if judgements else None),
         plan=plan(remaining, verdict, {source.collector for source in recording.declarations}),
         judging=Judging(site.policy, site.limits, accepted, site.refused),
         recorders=recorders(facts),
@@ -356,13 +356,15 @@ def _validity_notes(
             if j.windows < WINDOWS and not j.load.summary
         ]
     if any(load.summary and not load.series for load in loads):
-        notes.append("whether the step was steady is not known: the load gave one figure for all of it")
+        notes.append("it is not known whether the step was steady: the load gave a single figure for it")
     if step.left_out:
         notes.append(step.left_out)
     if step.origin == "found":
-        notes.append("the load gave no marks: steps are taken from its pauses and from jumps of its outstanding I/Os")
+        notes.append(
+            "the load did not mark its steps: they are derived from pauses and from jumps in its outstanding I/Os"
+        )
     elif step.origin != "marks":
-        notes.append("when the step began and ended is not known: the load gave no marks")
+        notes.append("begin and end of the step are not known: the load did not mark its steps")
     measured = sum(f.in_flight_measured for f in loads)
     if step.offered and loads and measured > 1.1 * step.offered:
         contradiction = f"more outstanding I/Os ({measured:.0f}) than configured ({step.offered:.0f})"

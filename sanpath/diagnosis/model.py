@@ -111,12 +111,11 @@ class InFlight:
 class Bottleneck:
     """An element that limits the test.
 
-    `coincident`: elements that limit together with it; of lost I/Os, links that have lost them as probably.
-    `wait_at`: the entity in which the delayed I/Os wait. `culprit` and `victims`: on lossless fabrics the cause
-    may lie off the loaded path. `explains`: share of the latency that would go with it. `overturn_if`:
-    observations that would refute it. `time_ratio`: share of the time of the step in which it limits; None: all
-    of it. `by_exclusion`: nothing read at it shows that it is full, and nothing else that was read accounts for
-    the wait.
+    `coincident`: elements that limit together with it; for lost I/Os, links that are equally probable places.
+    `wait_at`: the entity in which the delayed I/Os wait. `culprit` and `victims`: on lossless fabrics the cause may
+    lie off the loaded path. `explains`: share of the latency that would go with it. `overturn_if`: observations that
+    would refute it. `time_ratio`: share of the time of the step in which it limits; None: all of it. `by_exclusion`:
+    nothing read at it shows that it is full, and nothing else that was read accounts for the wait.
     """
 
     entity: str

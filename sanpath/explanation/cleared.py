@@ -1,4 +1,4 @@
-"""Which elements did not limit the test, and up to which load that is proven."""
+"""Which elements did not limit the test, and the load up to which that is proven."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sanpath.facts.table import FactRow, number
 from sanpath.rulebook.model import Finding
 from sanpath.topology.paths import array_of, machines_of
 from sanpath.units import duration, percent
-from sanpath.verdict.evidence.step import BUSY, response_small
+from sanpath.verdict.evidence.step import BUSY, is_response_short
 from sanpath.verdict.model import Judgement
 from sanpath.verdict.places.host_queues import below_queues
 from sanpath.verdict.places.processors import quota_used
@@ -23,15 +23,15 @@ from sanpath.verdict.places.submission import threads_of
 from sanpath.verdict.places.tcp_path import tcp_path
 from sanpath.whatif.proven_ceilings import array_dominates
 
-_HARDLY_GROWN = 2.0
-"""Queueing has not begun while service and queue time are below this multiple of those at the lowest load."""
-_QUEUEING = 0.5
-"""Queueing has begun from this ratio of wait to service time."""
+_SMALL_GROWTH = 2.0
+"""Ratio of service and queue time to that at the lowest load, below which queueing has not begun."""
+_QUEUEING_RATIO = 0.5
+"""Ratio of wait to service time from which queueing has begun."""
 _NOTHING_LIMITS = ("concurrency_limited", "demand_limited", "healthy")
-_SUSPECTED = 0.05
-"""A suspect with at least this probability is not cleared."""
-_IDLE = 0.001
-"""A link with a lower utilisation carries only its keep-alive traffic."""
+_SUSPECT_PROBABILITY = 0.05
+"""Probability from which a suspect is not cleared."""
+_IDLE_UTILISATION = 0.001
+"""Utilisation below which a link carries only its keep-alive traffic."""
 
 
 def cleared_elements(facts: Facts, judgements: Sequence[Judgement]) -> list[Cleared]:
@@ -42,7 +42,7 @@ def cleared_elements(facts: Facts, judgements: Sequence[Judgement]) -> list[Clea
         entity
         for j in judgements
         for suspect in (() if j.kind in _NOTHING_LIMITS else j.suspects)
-        if suspect.probability >= _SUSPECTED
+        if suspect.probability >= _SUSPECT_PROBABILITY
         for entity in (suspect.entity, *suspect.coincident)
         if entity is not None
     }
@@ -53,12 +53,17 @@ def cleared_elements(facts: Facts, judgements: Sequence[Judgement]) -> list[Clea
         for volume in _related_storage(facts, entity)
     }
     if any(
-        suspect.kind == "retries" for j in judgements for suspect in j.suspects if suspect.probability >= _SUSPECTED
+        suspect.kind == "retries"
+        for j in judgements
+        for suspect in j.suspects
+        if suspect.probability >= _SUSPECT_PROBABILITY
     ):
-        # Of several links that count lost frames, not only the one that counts most may lose them.
+        # Any of several links that count lost frames may lose them, not only the one that counts the most.
         not_cleared |= {str(row["entity"]) for row in facts.tables["link"] if number(row, "errors_per_second")}
-    # A transfer that takes far longer than the wire needs has waited at some link, and it is not known at which.
-    is_delayed = any(_transfer_waits(facts, judged) or _queues_in_tcp(facts, judged) for judged in judgements)
+    # A transfer that takes far longer than the wire needs has waited at some unknown link.
+    is_delayed = any(
+        _transfer_waits(facts, judgement) or _queues_in_tcp(facts, judgement) for judgement in judgements
+    )
     links = [] if is_delayed else _cleared_links(facts, not_cleared)
     return [*_cleared_arrays(facts, judgements, not_cleared), *links, *_cleared_load(facts, judgements, not_cleared)]
 
@@ -69,21 +74,24 @@ def _related_storage(facts: Facts, entity: str) -> list[str]:
     return facts.topology.related(entity, "member_of", kind) if entity.startswith(("array:", "volume:")) else []
 
 
-def _transfer_waits(facts: Facts, judged: Judgement) -> bool:
-    """Whether the transfer takes far longer than the wire needs, and no limit explains that."""
-    row, wire = array_side(facts.topology, judged.load, facts.tables), wire_seconds(facts.tables["link"], judged.load)
-    if judged.limiter is not None or row is None or row["san_seconds"] is None or not wire:
+def _transfer_waits(facts: Facts, judgement: Judgement) -> bool:
+    """Whether the transfer takes far longer than the wire needs, and no limit explains it."""
+    row, wire = (
+        array_side(facts.topology, judgement.load, facts.tables),
+        wire_seconds(facts.tables["link"], judgement.load),
+    )
+    if judgement.limiter is not None or row is None or row["san_seconds"] is None or not wire:
         return False
     transfer = number(row, "san_seconds")
-    return transfer >= max(SLOW_TRANSFER_RATIO * wire, below_queues(facts, judged.load) / 2)
+    return transfer >= max(SLOW_TRANSFER_RATIO * wire, below_queues(facts, judgement.load) / 2)
 
 
-def _queues_in_tcp(facts: Facts, judged: Judgement) -> bool:
-    """Whether most of the latency is a queue on the way by TCP's clock, and no limit explains that: a shaper or a
-    policer carries less than the port counts as its speed."""
-    below, tcp = below_queues(facts, judged.load), tcp_path(facts, judged.load)
+def _queues_in_tcp(facts: Facts, judgement: Judgement) -> bool:
+    """Whether most of the latency is queueing in the network, by TCP's clock, and no limit explains it: a shaper or
+    policer carries less than the port's speed."""
+    below, tcp = below_queues(facts, judgement.load), tcp_path(facts, judgement.load)
     transfer = None if tcp is None else tcp.transfer((below, below))
-    if judged.limiter is not None or tcp is None or transfer is None or tcp.round_trip_seconds is None:
+    if judgement.limiter is not None or tcp is None or transfer is None or tcp.round_trip_seconds is None:
         return False
     return (
         tcp.round_trip_seconds >= SLOW_TRANSFER_RATIO * tcp.least_round_trip_seconds
@@ -91,29 +99,29 @@ def _queues_in_tcp(facts: Facts, judged: Judgement) -> bool:
     )
 
 
-def _reads_late(facts: Facts, judged: Judgement) -> bool:
-    """Whether what has arrived waits for most of the latency until the load's machine reads it."""
-    tcp = tcp_path(facts, judged.load) if judged.load.direction == "read" else None
-    return tcp is not None and tcp.unread_seconds >= judged.load.latency_seconds / 2
+def _reads_late(facts: Facts, judgement: Judgement) -> bool:
+    """Whether received data wait for most of the latency until the load's machine reads them."""
+    tcp = tcp_path(facts, judgement.load) if judgement.load.direction == "read" else None
+    return tcp is not None and tcp.unread_seconds >= judgement.load.latency_seconds / 2
 
 
 def _cleared_arrays(facts: Facts, judgements: Sequence[Judgement], not_cleared: set[str]) -> list[Cleared]:
     """Arrays and volumes whose own time is short or has not grown."""
     by_entity: dict[str, list[tuple[FactRow, Judgement]]] = {}
-    for judged in judgements:
-        row = array_side(facts.topology, judged.load, facts.tables)
+    for judgement in judgements:
+        row = array_side(facts.topology, judgement.load, facts.tables)
         if row is not None and row["array_seconds"] is not None and number(row, "windows") >= WINDOWS:
-            by_entity.setdefault(str(row["entity"]), []).append((row, judged))
+            by_entity.setdefault(str(row["entity"]), []).append((row, judgement))
     cleared = _cleared_by_response(facts, judgements, not_cleared)
     for entity, rows in _with_array(facts, by_entity).items():
         without_queue = [(row, j) for row, j in rows if _has_no_queue(row) and not _may_be_full(facts, j, row)]
         if entity in not_cleared or len(without_queue) < len(rows):
             continue
-        # A single step does not show how the array's time grows: then that time must be a small part of the latency.
-        row, judged = without_queue[0]
+        # A single step does not show how the array's time grows: then it must be a small part of the latency.
+        row, judgement = without_queue[0]
         if any(_gap_dominates(facts, judgement, array_row) for array_row, judgement in without_queue):
             continue
-        is_small = array_time(judged.load, row) is not None and not array_dominates(facts, judged.load, row)
+        is_small = array_time(judgement.load, row) is not None and not array_dominates(facts, judgement.load, row)
         if len(rows) == 1 and not is_small:
             continue
         times = [number(array_row, "array_seconds") for array_row, _ in without_queue]
@@ -122,7 +130,7 @@ def _cleared_arrays(facts: Facts, judgements: Sequence[Judgement], not_cleared: 
         cleared.append(
             Cleared(
                 entity,
-                _most([array_row for array_row, _ in without_queue]),
+                _highest_load([array_row for array_row, _ in without_queue]),
                 f"service and queue time {interval} in every step, while the load saw up to {duration(slowest)}",
             )
         )
@@ -132,9 +140,10 @@ def _cleared_arrays(facts: Facts, judgements: Sequence[Judgement], not_cleared: 
 def _with_array(
     facts: Facts, by_entity: dict[str, list[tuple[FactRow, Judgement]]]
 ) -> dict[str, list[tuple[FactRow, Judgement]]]:
-    """The same rows, with the rows of a volume added to those of its array if other steps are described by the
-    array's own row. Which of the two describes a step depends on what else the array serves in it. Only all steps
-    together show how the time grows with the load.
+    """The same rows, with a volume's rows added to its array's if the array's own row describes other steps.
+
+    Which of the two describes a step depends on the array's other work in it. Only all steps together show how the
+    time grows with the load.
     """
     joined: dict[str, list[tuple[FactRow, Judgement]]] = {}
     for entity, rows in by_entity.items():
@@ -147,23 +156,23 @@ def _cleared_by_response(facts: Facts, judgements: Sequence[Judgement], not_clea
     """Arrays that report their own time and the transfer as one figure, if even that figure is a small part of the
     latency."""
     by_entity: dict[str, list[tuple[FactRow | None, FactRow, Judgement]]] = {}
-    for judged in judgements:
-        row = array_side(facts.topology, judged.load, facts.tables)
+    for judgement in judgements:
+        row = array_side(facts.topology, judgement.load, facts.tables)
         if row is not None and row["array_seconds"] is None and number(row, "windows") >= WINDOWS:
-            by_entity.setdefault(str(row["entity"]), []).append((response_time(judged.load, row), row, judged))
+            by_entity.setdefault(str(row["entity"]), []).append((response_time(judgement.load, row), row, judgement))
     cleared = []
     for entity, entries in by_entity.items():
         small = [
             small_row
             for response, small_row, judgement in entries
-            if response is not None and response_small(facts, judgement.load, response)
+            if response is not None and is_response_short(facts, judgement.load, response)
         ]
         if entity not in not_cleared and len(small) == len(entries):
             most = duration(max(number(row, "response_seconds") for row in small))
             cleared.append(
                 Cleared(
                     entity,
-                    _most(small),
+                    _highest_load(small),
                     f"at most {most} from an I/O's arrival to its completion, transfer included, while the load saw "
                     f"up to {duration(max(judgement.load.latency_seconds for *_, judgement in entries))}",
                 )
@@ -171,38 +180,35 @@ def _cleared_by_response(facts: Facts, judgements: Sequence[Judgement], not_clea
     return cleared
 
 
-def _most(rows: Sequence[FactRow]) -> dict[str, float]:
-    """The highest throughput at which an array or volume was seen."""
+def _highest_load(rows: Sequence[FactRow]) -> dict[str, float]:
+    """The highest throughput that an array or volume was seen to serve."""
     return {fact: max(number(row, fact) for row in rows) for fact in ("bytes_per_second", "ops_per_second")}
 
 
-def _gap_dominates(facts: Facts, judged: Judgement, row: FactRow) -> bool:
-    """Whether most of the latency passes between the host's clock and the array's, and in no link that limits."""
+def _gap_dominates(facts: Facts, judgement: Judgement, row: FactRow) -> bool:
+    """Whether most of the latency passes between the clocks of host and array, and no link there limits."""
     inside_seconds = number(row, "array_seconds") + number(row, "qos_limit_seconds") + number(row, "san_seconds")
-    gap_seconds = below_queues(facts, judged.load) - inside_seconds
-    return judged.limiter is None and gap_seconds > judged.load.latency_seconds / 2
+    gap_seconds = below_queues(facts, judgement.load) - inside_seconds
+    return judgement.limiter is None and gap_seconds > judgement.load.latency_seconds / 2
 
 
 def _has_no_queue(row: FactRow) -> bool:
     """Whether the array's time has not grown, and I/Os hardly wait in it, for service or for a QoS limit."""
-    is_queueing = number(row, "queue_ratio") >= _QUEUEING or number(row, "qos_limit_seconds") > _QUEUEING * number(
-        row, "array_seconds"
-    )
-    return (number(row, "growth") or 1.0) < _HARDLY_GROWN and not is_queueing
+    is_queueing = number(row, "queue_ratio") >= _QUEUEING_RATIO or number(
+        row, "qos_limit_seconds"
+    ) > _QUEUEING_RATIO * number(row, "array_seconds")
+    return (number(row, "growth") or 1.0) < _SMALL_GROWTH and not is_queueing
 
 
-def _may_be_full(facts: Facts, judged: Judgement, row: FactRow) -> bool:
-    """Whether the array may have been full at the lowest load already.
-
-    This is possible if more load brought no more throughput and most of the time passes in the array. Then the array
-    is not cleared by the fact that its time has not grown since.
-    """
-    return flat_over_load(facts.loads, judged.load) is not None and array_dominates(facts, judged.load, row)
+def _may_be_full(facts: Facts, judgement: Judgement, row: FactRow) -> bool:
+    """Whether the array may already have been full at the lowest load: more load brought no more throughput, and most
+    of the time passes in the array. A constant time does not clear it then."""
+    return flat_over_load(facts.loads, judgement.load) is not None and array_dominates(facts, judgement.load, row)
 
 
 def _cleared_links(facts: Facts, not_cleared: set[str]) -> list[Cleared]:
     rows: dict[str, list[FactRow]] = {}
-    # A counter that misses bytes in one direction, as one that stands still, tells nothing of the other.
+    # A counter that misses bytes in one direction, or stands still, says nothing about the other direction.
     not_cleared = {*not_cleared, *(str(row["entity"]) for row in facts.tables["link"].select(miscounts=True))}
     for row in facts.tables["link"]:
         if row["utilisation_max"] is not None and number(row, "windows") >= WINDOWS:
@@ -219,22 +225,22 @@ def _busiest(rows: Sequence[FactRow]) -> float:
 
 
 def _link_words(rows: Sequence[FactRow]) -> str:
-    if _busiest(rows) < _IDLE:
-        return f"idle: it is up at {rows[0]['speed']} and carries nothing of the test"
+    if _busiest(rows) < _IDLE_UTILISATION:
+        return f"idle: it is up at {rows[0]['speed']}, without traffic of the test"
     return f"busiest window {percent(_busiest(rows))} of {rows[0]['speed']}, either direction"
 
 
 def _cleared_load(facts: Facts, judgements: Sequence[Judgement], not_cleared: set[str]) -> list[Cleared]:
-    """The loads, each with the processor time of its own busiest process; the busiest load first."""
+    """The loads, each with the processor time of its busiest process; the busiest load first."""
     loads = sorted((f for f in facts.loads if f.cpu_ratio is not None), key=lambda load: -(load.cpu_ratio or 0.0))
     if any((load.cpu_ratio or 0.0) >= BUSY or quota_used(facts, load)[0] >= BUSY for load in loads):
         return []
-    # A generator limits by more than a busy processor: it may not issue what is configured.
+    # A generator can limit without a busy processor: it may not issue the configured I/Os.
     if any(load.entity in not_cleared for load in loads) or any(map(_suspects_generator, judgements)):
         return []
-    if any(judged.kind not in _NOTHING_LIMITS and _reads_late(facts, judged) for judged in judgements):
+    if any(judgement.kind not in _NOTHING_LIMITS and _reads_late(facts, judgement) for judgement in judgements):
         return []
-    if any(_may_fill_the_machine(facts, load) or _wants_a_core(facts, load) for load in loads):
+    if any(_may_fill_machine(facts, load) or _needs_core(facts, load) for load in loads):
         return []
     by_entity: dict[str, list[LoadFacts]] = {}
     for load in loads:
@@ -243,23 +249,23 @@ def _cleared_load(facts: Facts, judgements: Sequence[Judgement], not_cleared: se
         Cleared(
             entity,
             {"ops_per_second": max(load.ops_per_second for load in own)},
-            f"its busiest process used {percent(own[0].cpu_ratio or 0.0)} of a core at most",
+            f"its busiest process used no more than {percent(own[0].cpu_ratio or 0.0)} of a core",
         )
         for entity, own in by_entity.items()
     ]
 
 
-def _suspects_generator(judged: Judgement) -> bool:
-    """Whether the generator limits a step, or is a suspect of one that something limits."""
-    suspects = () if judged.kind in _NOTHING_LIMITS else judged.suspects
-    return judged.kind == "generator_limited" or any(
-        suspect.verdict == "generator_limited" and suspect.probability >= _SUSPECTED for suspect in suspects
+def _suspects_generator(judgement: Judgement) -> bool:
+    """Whether the generator limits a step, or is a suspect in a limited step."""
+    suspects = () if judgement.kind in _NOTHING_LIMITS else judgement.suspects
+    return judgement.kind == "generator_limited" or any(
+        suspect.verdict == "generator_limited" and suspect.probability >= _SUSPECT_PROBABILITY for suspect in suspects
     )
 
 
-def _may_fill_the_machine(facts: Facts, load: LoadFacts) -> bool:
-    """Whether all processes of a load together use a core or more of a machine whose processors were not read: it may
-    have no more than they use."""
+def _may_fill_machine(facts: Facts, load: LoadFacts) -> bool:
+    """Whether all processes of a load together use at least one core of a machine whose processors were not read: it
+    may have no more."""
     machines = machines_of(facts.topology, load.entity)
     rows = facts.tables["host"].select(step=load.step)
     if any(row["cpu_ratio"] is not None for row in rows if row["entity"] in machines):
@@ -268,20 +274,21 @@ def _may_fill_the_machine(facts: Facts, load: LoadFacts) -> bool:
     return threads > 1 and threads * (load.cpu_ratio or 0.0) >= BUSY
 
 
-def _wants_a_core(facts: Facts, load: LoadFacts) -> bool:
-    """Whether the threads of a load run, or wait for a core, for as much of the time as a busy one runs."""
+def _needs_core(facts: Facts, load: LoadFacts) -> bool:
+    """Whether a load's threads run, or wait for a core, as much of the time as a busy thread runs."""
     machines = machines_of(facts.topology, load.entity)
     rows = [row for row in facts.tables["host"].select(step=load.step) if row["entity"] in machines]
     return any(number(row, "load_thread_run_ratio") + number(row, "load_thread_wait_ratio") >= BUSY for row in rows)
 
 
-def as_far_as_valid(cleared: Sequence[Cleared], findings: Sequence[Finding]) -> Iterator[Cleared]:
-    """The same elements. For arrays and volumes, the reason also says in which respect the test is not valid: an
-    array that is fast with zeros has proven nothing about its media.
-    """
+def with_validity_limits(cleared: Sequence[Cleared], findings: Sequence[Finding]) -> Iterator[Cleared]:
+    """The same elements, with the limits of the test's validity in the reasons for arrays and volumes: an array that
+    is fast with zeros has proven nothing about its media."""
     doubts = sorted({f.rule for f in findings if f.role == "validity" and f.outcome == "hit"})
     for element in cleared:
         if doubts and element.entity.startswith(("array:", "volume:")):
-            yield replace(element, because=f"{element.because}; as far as the test is valid ({', '.join(doubts)})")
+            yield replace(
+                element, because=f"{element.because}; subject to the validity of the test ({', '.join(doubts)})"
+            )
         else:
             yield element

@@ -22,11 +22,11 @@ from sanpath.topology.topology import SAME_TRAFFIC, Topology
 from sanpath.units import counted, first_of, in_series
 
 _MOST_PORTS = 4
-"""Ports, or hosts, that are named where several are meant."""
+"""Largest number of ports, or hosts, that are named."""
 
 
 def unobserved(recording: Recording, polls: Sequence[Poll], facts: Facts) -> list[Unobserved]:
-    """Sources that delivered nothing or too little, failed joins, and parts of the path without a source."""
+    """Sources that delivered too little or nothing, failed joins, and parts of the path without a source."""
     _, doubts = warnings(facts.steps, facts.events)
     doubtful = [Unobserved(source, text, "") for source, text in doubts]
     return [
@@ -38,7 +38,10 @@ def unobserved(recording: Recording, polls: Sequence[Poll], facts: Facts) -> lis
         *_hosts_by_traffic(facts.topology),
         *_machines_by_traffic(facts.topology),
         *_described_cables(facts.topology),
-        *_unobserved_parts(facts, recording.sample_kinds()),
+        *_unobserved_load(facts),
+        *_unobserved_fabric(facts),
+        *_unobserved_array(facts, recording.sample_kinds()),
+        *_unobserved_links(facts),
         *uncounted_links(facts, recording.declarations),
         *coarse_sources(facts),
         *reported_gaps(facts.events),
@@ -55,7 +58,7 @@ def iso(microseconds: int) -> str:
 def accounts(
     recording: Recording, polls: Sequence[Poll], clocks: Mapping[str, ClockOffset]
 ) -> tuple[SourceAccount, ...]:
-    """One account for each source. `clocks`: source → the offset of its clock, where that is known."""
+    """One account for each source. `clocks`: source → the known offset of its clock."""
     read_by = {s.name: start.header.recorder or None for start in recording.starts for s in start.header.sources}
     source_accounts = []
     for declaration in recording.declarations:
@@ -91,7 +94,7 @@ def _dropped_samples(facts: Facts) -> list[Unobserved]:
     if (oldest := dropped(facts.events)) is None:
         return []
     before, reason = oldest
-    return [Unobserved(f"samples before {iso(before)}", reason, "steps before it are not judged")]
+    return [Unobserved(f"samples before {iso(before)}", reason, "earlier steps are not judged")]
 
 
 def recorders(facts: Facts) -> tuple[RecorderAccount, ...]:
@@ -140,7 +143,7 @@ def _absent_recorders(facts: Facts) -> Iterator[Unobserved]:
 def _clock_jumps(facts: Facts) -> Iterator[Unobserved]:
     """Steps of the recorder's wall clock.
 
-    These steps do not affect the times in the recording, but they do affect people's notes and logs.
+    They do not affect the times in the recording, but they do affect people's notes and logs.
     """
     details = [(event.seen, event.detail.get("seconds")) for _, event in facts.events if event.name == CLOCK_JUMP]
     jumps = [(time_us, seconds) for time_us, seconds in details if isinstance(seconds, int | float)]
@@ -154,8 +157,8 @@ def _clock_jumps(facts: Facts) -> Iterator[Unobserved]:
     )
     yield Unobserved(
         f"the wall clock of the recorder at {iso(jumps[0][0])}",
-        f"it was moved by {words}, or the machine slept",
-        "the recording ignores this step: later wall-clock times in notes and logs differ from recorded ones by it",
+        f"it was stepped by {words}, or the machine was suspended",
+        "recorded times are not affected, but later times in notes and logs differ from them by this amount",
     )
 
 
@@ -169,9 +172,9 @@ def _incomplete_sources(recording: Recording, polls: Sequence[Poll]) -> list[Uno
         failed = [p for p in source_polls if p.outcome in ("failed", "partial")]
         skipped = [p for p in source_polls if p.outcome == "skipped"]
         if not source_polls:
-            incomplete.append(Unobserved(name, "no poll of it was recorded", "its data may be missing"))
+            incomplete.append(Unobserved(name, "none of its polls was recorded", "its data may be missing"))
         elif failed and not complete:
-            incomplete.append(Unobserved(name, failed[-1].message, "nothing of it was judged"))
+            incomplete.append(Unobserved(name, failed[-1].message, "its data was not judged"))
         elif failed or skipped:
             reason = failed[-1].message if failed else skipped[-1].message
             description = f"{name}, {counted(len(failed), 'failed poll')} and {counted(len(skipped), 'gap')}"
@@ -194,7 +197,7 @@ def _unjoined(topology: Topology) -> list[Unobserved]:
 
 
 def _hosts_by_traffic(topology: Topology) -> Iterator[Unobserved]:
-    """Hosts that only an array knows, and that were taken for those of loads."""
+    """Hosts that only an array reports, and that are assumed to be those of loads."""
     inferred = {
         link.from_entity: text.partition(": ")[2]
         for link in topology.links
@@ -207,14 +210,14 @@ def _hosts_by_traffic(topology: Topology) -> Iterator[Unobserved]:
             names = [local_id for _, local_id in entity.known_as if local_id != entity.label]
             yield Unobserved(
                 f"the host of {load}",
-                f"only an array knows it: {evidence}",
-                f"its volumes and adapters are taken for those of the test; to be sure, write "
+                f"only an array reports it: {evidence}",
+                f"its volumes and adapters are assumed to be those of the test; to confirm this, write "
                 f"{load} runs_on host:{(names or [entity.label])[0]} under links in sanpath.yaml",
             )
 
 
 def _machines_by_traffic(topology: Topology) -> Iterator[Unobserved]:
-    """Machines that the results of loads do not name, and that were found by what their devices moved."""
+    """Machines that a load's results do not name, found by the bytes of their devices."""
     mark = f": {SAME_TRAFFIC}: "
     for link in topology.links:
         text = next((text for text in link.evidence if mark in text), None)
@@ -222,13 +225,13 @@ def _machines_by_traffic(topology: Topology) -> Iterator[Unobserved]:
             machine = topology.entities[link.to_entity].label
             yield Unobserved(
                 f"the machine of {link.from_entity}",
-                f"its result names none: {text.partition(mark)[2]}",
-                f"{machine} is taken for it; to be sure, import the result with --host {machine}",
+                f"its result names no machine: {text.partition(mark)[2]}",
+                f"{machine} is assumed; to confirm this, import the result with --host {machine}",
             )
 
 
 def _described_cables(topology: Topology) -> Iterator[Unobserved]:
-    """Cables on the paths of the loads that only the description of a port tells."""
+    """Cables on the loads' paths that are known only from a port's description."""
     loads = [entity.id for entity in topology.of_kind("load")]
     on_path = {cable.switch_port for path in io_paths(topology, *loads) for cable in path.cables}
     ports = {
@@ -242,76 +245,68 @@ def _described_cables(topology: Topology) -> Iterator[Unobserved]:
 
 
 def _unplaced(facts: Facts) -> list[Unobserved]:
-    """Sources whose time the load cannot determine: imported files, and sources read with an unknown clock."""
+    """Sources that cannot be placed in time by the load: imported files, and sources read with an unknown clock."""
     by_its_file = "its times come from the file alone: its samples may belong to another step"
-    left_out = "nothing of it was judged"
+    left_out = "its data was not judged"
     return [
         Unobserved(f"the clock of {source.source}", source.reason, left_out if source.left_out else by_its_file)
         for source in facts.unplaced
     ]
 
 
-def _unobserved_parts(facts: Facts, sampled: Collection[str]) -> list[Unobserved]:
-    """Parts of the path that no source observes. `sampled`: kinds of which the recording has samples."""
-    unobserved_parts = []
-    machines = {root.partition(":")[0] for load in facts.loads for root in load.roots} & {"host", "vm"}
+def _unobserved_load(facts: Facts) -> Iterator[Unobserved]:
+    """The load, if no source reports it itself: a host or an array stands in."""
+    roots = list(dict.fromkeys(root for load in facts.loads for root in load.roots))
     if any(load.seen_at_array for load in facts.loads):
-        roots = [short_name(root) for root in dict.fromkeys(root for load in facts.loads for root in load.roots)]
-        counted_for = first_of(roots, _MOST_PORTS)
-        unobserved_parts.append(
-            Unobserved(
-                "the load",
-                f"no load generator and no host was read: what the array counts for {counted_for} is taken for it",
-                "what waits above the array is neither in its latency nor among its outstanding I/Os",
-            )
+        counted_for = first_of([short_name(root) for root in roots], _MOST_PORTS)
+        yield Unobserved(
+            "the load",
+            f"no load generator and no host was read: the array's counters for {counted_for} stand in",
+            "its latency and outstanding I/Os do not include waits above the array",
         )
-    elif machines:
-        generator = (
-            "the load generator reported nothing" if has_generator(facts.events) else "no load generator was read"
-        )
+    elif machines := {root.partition(":")[0] for root in roots} & {"host", "vm"}:
+        state = "the load generator reported nothing" if has_generator(facts.events) else "no load generator was read"
         machine = "host" if "host" in machines else "virtual machine"
-        reason = f"{generator}: the I/O of its {machine} is taken for the load"
-        unobserved_parts.append(Unobserved("the load", reason, "its configured queue depth is not known"))
-    if not facts.tables["link"].rows:
-        is_known = any(path.cables for path in io_paths(facts.topology, *(r for f in facts.loads for r in f.roots)))
-        reason = (
-            "the bytes of its links are not measured"
-            if is_known
-            else "no switch port is known on the path of the test"
-        )
+        reason = f"{state}: the I/O of its {machine} is taken as the load"
+        yield Unobserved("the load", reason, "its configured queue depth is not known")
+
+
+def _unobserved_fabric(facts: Facts) -> Iterator[Unobserved]:
+    """The fabric, if no link of the path has known bytes."""
+    links, roots = facts.tables["link"], (root for load in facts.loads for root in load.roots)
+    if not links.rows and any(path.cables for path in io_paths(facts.topology, *roots)):
         consequence = "a link is named only where throughput levels off at its data rate"
-        unobserved_parts.append(Unobserved("the fabric", reason, consequence if is_known else "no link was judged"))
-    if not facts.tables["array"].rows and not facts.tables["volume"].rows:
-        is_read = "array" in sampled or "volume" in sampled
-        reason = "no value that was read of it lies within a step" if is_read else "no array reports its latency"
-        remedy = ": poll it more often, or make the steps longer than its averages" if is_read else ""
-        consequence = f"the array is neither blamed nor cleared{remedy}"
-        unobserved_parts.append(Unobserved("the array", reason, consequence))
-    for row in facts.tables["link"].select(direction="read", capacity_bytes_per_second=None):
+        yield Unobserved("the fabric", "the bytes of its links are not measured", consequence)
+    elif not links.rows:
+        yield Unobserved("the fabric", "no switch port is known on the path of the test", "no link was judged")
+
+
+def _unobserved_array(facts: Facts, sampled: Collection[str]) -> Iterator[Unobserved]:
+    """The array, if no step has its latency. `sampled`: kinds of which the recording has samples."""
+    if facts.tables["array"].rows or facts.tables["volume"].rows:
+        return
+    is_read = "array" in sampled or "volume" in sampled
+    reason = "none of its samples lies within a step" if is_read else "no array reports its latency"
+    remedy = ": poll it more often, or make the steps longer than its averages" if is_read else ""
+    yield Unobserved("the array", reason, f"the array is neither blamed nor cleared{remedy}")
+
+
+def _unobserved_links(facts: Facts) -> Iterator[Unobserved]:
+    """Links without known speed, with counters that miss bytes, and without credit."""
+    links = facts.tables["link"]
+    for row in links.select(direction="read", capacity_bytes_per_second=None):
         if row["down"]:
             continue
-        speed = row["negotiated_bits_per_second"]
-        reason = f"counts more bytes than its {number(row, 'negotiated_bits_per_second') / 1e9:g} Gb/s can carry"
-        unobserved_parts.append(
-            Unobserved(
-                f"{row['entity']} in step {row['step']}",
-                reason if speed else "its speed is not known",
-                "its utilisation is not known",
-            )
-        )
-    wrong = facts.tables["link"].select(miscounts=True)
+        speed = number(row, "negotiated_bits_per_second")
+        reason = f"counts more bytes than its {speed / 1e9:g} Gb/s can carry" if speed else "its speed is not known"
+        yield Unobserved(f"{row['entity']} in step {row['step']}", reason, "its utilisation is not known")
+    wrong = links.select(miscounts=True)
     for entity, port in dict.fromkeys((row["entity"], str(row["near_port"])) for row in wrong):
         sources = dict.fromkeys(source for source, _ in facts.topology.entities[port].known_as)
-        reason = f"its counter, read from {in_series(list(sources))}, misses bytes that have passed the link"
-        unobserved_parts.append(
-            Unobserved(str(entity), reason, "it is judged by its speed and by what the load moves")
-        )
-    with_credit = [row for row in facts.tables["link"].rows if row["credit_stall_ratio"] is not None]
-    if facts.tables["link"].rows and not with_credit:
+        reason = f"its counter, read from {in_series(list(sources))}, misses bytes that crossed the link"
+        yield Unobserved(str(entity), reason, "it is judged by its speed and the load's bytes")
+    if links.rows and all(row["credit_stall_ratio"] is None for row in links.rows):
         pauses = ("pause_frames_per_second_rx", "pause_frames_per_second_tx")
         with_pauses = any(row[name] is not None for row in facts.tables["switch_port"].rows for name in pauses)
         reason = f"no source reports buffer credits{'' if with_pauses else ' or pause frames'}"
-        unobserved_parts.append(
-            Unobserved("credit stall", reason, "a slow device elsewhere on the fabric would not be seen")
-        )
-    return unobserved_parts
+        yield Unobserved("credit stall", reason, "a slow-drain device elsewhere on the fabric would go unnoticed")

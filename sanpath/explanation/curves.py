@@ -1,8 +1,8 @@
 """Throughput over outstanding I/Os, one curve for each direction, block size, pattern and group of loads.
 
 A curve still rises, is a plateau, or collapses. A plateau is a property of X(N), never of a flat line over time.
-Throughput that falls while latency grows is no plateau but retrograde: past its peak every further I/O slows the
-others. Where steps of one depth differ as much, it was time or something else that changed throughput, not the load.
+Throughput that falls while latency grows is retrograde, not a plateau: past its peak, every additional I/O slows the
+others. If steps of one depth differ as much, time or something else changed throughput, not the load.
 """
 
 from __future__ import annotations
@@ -21,16 +21,17 @@ from sanpath.topology.topology import Topology
 from sanpath.units import count, counted, duration, iops, outstanding, percent_rounded
 
 _NEARLY_FLAT = 0.15
-"""Most that throughput gains on a plateau, however many more I/Os are outstanding."""
+"""Largest gain of throughput on a plateau, however many more I/Os are outstanding."""
 _LEAST_CHANGE = 0.03
-"""A smaller relative change is chance, however steady the steps were."""
-_SAME_LOAD = 0.02
-"""Numbers in flight with a smaller relative difference count as the same."""
-_WIDE = 4.0
+"""Relative change below which a difference is chance, however steady the steps were."""
+_SAME_IN_FLIGHT = 0.02
+"""Relative difference below which numbers in flight count as the same."""
+_WIDE_INTERVAL_RATIO = 4.0
 """Ratio of the ends of a knee's interval from which the knee is unknown."""
-_SHARP = 0.75
-"""Share of the highest throughput that is reached at a knee. A curve that bends slowly has half of it where the law's
-straight lines meet (λN / (1 + σ(N - 1)) at N = 1 / σ), and more load does bring more: sanpath's own choice."""
+_SHARP_KNEE_RATIO = 0.75
+"""Share of the highest throughput that must be reached at a knee. A curve that bends slowly has half of it where the
+law's straight lines meet (λN / (1 + σ(N - 1)) at N = 1 / σ), and more load does raise throughput: sanpath's own
+choice."""
 
 
 def curves(topology: Topology, loads: Sequence[LoadFacts]) -> tuple[Curve, ...]:
@@ -48,9 +49,9 @@ def curves(topology: Topology, loads: Sequence[LoadFacts]) -> tuple[Curve, ...]:
 
 
 def _one_load(topology: Topology, group: Sequence[LoadFacts], load: LoadFacts) -> bool:
-    """Whether a load continues the others: it has the same name, or it ran on the same machine, before or after them.
-    A generator that is restarted for each step may have a new name each time, and a file of each run has no machine.
-    """
+    """Whether a load continues the others: it has the same name, or it ran on the same machine before or after them.
+    A generator that is restarted for each step may have a new name each time, and a result file for each run has no
+    machine."""
     if set(group[0].roots) == set(load.roots):
         return True
     machines, group_machines = ({machine_of(topology, root) for root in side.roots} for side in (load, group[0]))
@@ -58,7 +59,7 @@ def _one_load(topology: Topology, group: Sequence[LoadFacts], load: LoadFacts) -
 
 
 def _flushes_alike(first: LoadFacts, second: LoadFacts) -> bool:
-    """Whether both wait for flushes (fsync), or neither does: meanwhile they ask for no I/O."""
+    """Whether both wait for flushes (fsync), or neither does: a load that waits requests no I/O meanwhile."""
     return bool(first.flushes_in_flight) == bool(second.flushes_in_flight)
 
 
@@ -83,13 +84,13 @@ def _curve(loads: Sequence[LoadFacts]) -> Curve:
 
 
 def _by_in_flight(loads: Sequence[LoadFacts]) -> list[list[LoadFacts]]:
-    """The loads of each number of I/Os in flight, as measured, the fewest first."""
+    """The loads grouped by measured I/Os in flight, the fewest first."""
     return _grouped(loads, [load.outstanding for load in loads])
 
 
 def _by_depth(loads: Sequence[LoadFacts]) -> list[list[LoadFacts]]:
-    """The loads of each number of I/Os that they were given, the fewest first. What paces itself has clearly fewer in
-    flight, and is left out: it repeats nothing."""
+    """The loads grouped by configured I/Os, the fewest first. Paced loads have clearly fewer in flight and are left
+    out: they are no repetitions."""
     configured = [load.in_flight_configured for load in loads if load.in_flight_configured is not None]
     groups = _grouped(loads, configured) if len(configured) == len(loads) else _by_in_flight(loads)
     most = (max(group, key=attrgetter("outstanding")) for group in groups)
@@ -97,11 +98,11 @@ def _by_depth(loads: Sequence[LoadFacts]) -> list[list[LoadFacts]]:
 
 
 def _grouped(loads: Sequence[LoadFacts], numbers: Sequence[float]) -> list[list[LoadFacts]]:
-    """Loads with the same number together, the lowest number first."""
+    """The loads grouped by number, the lowest first."""
     groups: list[list[LoadFacts]] = []
     before = 0.0
     for number, load in sorted(zip(numbers, loads, strict=True), key=itemgetter(0)):
-        if groups and isclose(before, number, rel_tol=_SAME_LOAD):
+        if groups and isclose(before, number, rel_tol=_SAME_IN_FLIGHT):
             groups[-1].append(load)
         else:
             groups.append([load])
@@ -124,10 +125,10 @@ def _shape(loads: Sequence[LoadFacts]) -> tuple[Shape, str]:
     depths = _by_depth(loads)
     if len(_by_in_flight(loads)) < 2:
         if len(depths) == 1 and _difference(depths[0]) > _NEARLY_FLAT:
-            return "unknown", _repeated(depths[0])
+            return "unknown", _repetition_words(depths[0])
         return (
             "one_step",
-            "one queue depth was tested: whether more outstanding I/Os bring more throughput is not known",
+            "only one queue depth was tested: it is not known whether more outstanding I/Os raise throughput",
         )
     typical = [_typical(group) for group in depths]
     peak, last = max(typical, key=attrgetter("ops_per_second")), typical[-1]
@@ -136,7 +137,7 @@ def _shape(loads: Sequence[LoadFacts]) -> tuple[Shape, str]:
     ends = [peak, last, *fewer[-1:]]
     varying = max((group for group in depths if any(load in group for load in ends)), key=_difference)
     fall = _difference([peak, last])
-    slower = fall > max(_clear(peak, last), _chance(peak, last)) and last.latency_seconds > peak.latency_seconds
+    slower = fall > max(_clear_fall(peak, last), _chance(peak, last)) and last.latency_seconds > peak.latency_seconds
     if slower and fall > _difference(varying) and last.asks_for_more_than(peak):
         return "retrograde", (
             f"{iops(peak.ops_per_second)} at {outstanding(peak.outstanding)} fall to "
@@ -144,7 +145,7 @@ def _shape(loads: Sequence[LoadFacts]) -> tuple[Shape, str]:
             f"{duration(peak.latency_seconds)} to {duration(last.latency_seconds)}: throughput falls under load"
         )
     if len(depths) < 2 or (half and not fewer):
-        return "unknown", "the steps were configured alike: they do not show what more outstanding I/Os bring"
+        return "unknown", "all steps had the same configuration: they do not show the effect of more outstanding I/Os"
     if not fewer:
         return "unknown", "no step has half as many outstanding I/Os as another: the steps lie too close together"
     before = fewer[-1]
@@ -153,8 +154,8 @@ def _shape(loads: Sequence[LoadFacts]) -> tuple[Shape, str]:
     scatter = _difference(varying)
     least_gain = max(min(FLAT * doublings, _NEARLY_FLAT), FLAT, _chance(before, last), scatter)
     if scatter > max(_NEARLY_FLAT, (1 - FLAT) * _difference([before, last])):
-        return "unknown", _repeated(varying)
-    if gain < -max(least_gain, _clear(before, last)):
+        return "unknown", _repetition_words(varying)
+    if gain < -max(least_gain, _clear_fall(before, last)):
         return "unknown", "throughput differs more from window to window than from step to step"
     if gain <= least_gain:
         calm = next(load for load in typical if load.ops_per_second * (1 + least_gain) >= last.ops_per_second)
@@ -168,16 +169,16 @@ def _shape(loads: Sequence[LoadFacts]) -> tuple[Shape, str]:
     )
 
 
-def _repeated(loads: Sequence[LoadFacts]) -> str:
-    """What loads of one depth show that differ."""
+def _repetition_words(loads: Sequence[LoadFacts]) -> str:
+    """Words for the differing loads of one depth."""
     low, high = (iops(choose(load.ops_per_second for load in loads)) for choose in (min, max))
     at = outstanding(max(load.outstanding for load in loads))
-    return f"repetitions at {at} give from {low} to {high}: that is time, or something else than the load"
+    return f"repetitions with {at} range from {low} to {high}: the load is not what changed throughput"
 
 
-def _clear(first: LoadFacts, second: LoadFacts) -> float:
-    """The least fall of throughput that is clear. A single figure does not tell how much runs of its length scatter:
-    then a fall that is no larger than what a plateau may gain is none."""
+def _clear_fall(first: LoadFacts, second: LoadFacts) -> float:
+    """The smallest fall of throughput that is clear. A single figure does not show how much runs of its length
+    scatter: then a fall must exceed the gain that a plateau may have."""
     return FLAT if None not in (first.throughput_spread, second.throughput_spread) else _NEARLY_FLAT
 
 
@@ -196,10 +197,10 @@ def _knee(loads: Sequence[LoadFacts], shape: Shape) -> Knee:
         return Knee(None, min(in_flight), "below the fewest tested", law)
     if shape == "rising" and low >= max(in_flight):
         return Knee(None, None, f"above the most tested, {count(max(in_flight))}", law)
-    if high > _WIDE * low or shape == "unknown":
+    if high > _WIDE_INTERVAL_RATIO * low or shape == "unknown":
         return Knee(None, None, "the steps do not show a knee", None)
     reached = float(np.interp(high, in_flight, ops)) / max(ops)
-    if reached < _SHARP:
+    if reached < _SHARP_KNEE_RATIO:
         said = f"not sharp: {outstanding(high)} reach only {percent_rounded(reached)} of the highest throughput"
         return Knee(None, None, said, law)
     since = f"{count(low)} to " if count(low) != count(high) else ""

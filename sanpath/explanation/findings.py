@@ -1,4 +1,4 @@
-"""Findings with the verdict applied: a risk becomes a cause if the rule is about the element that limits."""
+"""Findings in the light of the verdict: a risk becomes a cause if its rule is about the limiting element."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _ENDS = ("switch_port", "hba", "array_port")
 """Kinds of the ends of a link."""
 _ARRAY_PARTS = ("volume", "controller", "media")
 """Kinds of the parts of an array; ports are elements of their own."""
-_OF_THE_LOAD = ("host", "tcp_connection")
-"""Fact tables whose rows are about the machines or the connections of the load, whichever element limits."""
+_LOAD_TABLES = ("host", "tcp_connection")
+"""Fact tables whose rows are about the machines or connections of the load, whichever element limits."""
 _BOTH_DIRECTIONS = ("both", "")
 """Directions of rows that are about both directions."""
 
@@ -38,7 +38,7 @@ def findings(
     judgements: Sequence[Judgement],
     verdict: Verdict,
 ) -> list[Finding]:
-    """What the rules find: hits before unknowns, causes first.
+    """The findings of the rules: hits before unknowns, causes first.
 
     A finding limits the run if, and only if, the verdict names the element that the finding is about.
     """
@@ -57,7 +57,7 @@ def findings(
         if finding.outcome == "unknown" and (each_of[finding.rule], finding.direction) == ("load", UNMEASURED):
             continue
         of_entity = table[finding.rule].select(entity=finding.entity)
-        # A finding about both directions may be of rows of each.
+        # A finding about both directions may have rows of each.
         rows = [row for row in of_entity if row["direction"] == finding.direction] or of_entity
         if any((finding.entity, row["direction"]) in without_idle_path for row in rows):
             rows = [{**row, "other_path_idle": False} for row in rows]
@@ -74,14 +74,14 @@ def findings(
         fixes = applicable_remedies(finding.fix, deciding_last, reported, units(each_of[finding.rule]))
         finding = replace(finding, fix=fixes)
         if limits and finding.role == "validity" and kinds.get(finding.rule):
-            # What makes the test another one than it seems to be also holds it back.
+            # A finding that makes the test another one than it seems also holds it back.
             finding = replace(finding, role="cause")
         result.append(_in_context(finding, limits, verdict, relieved))
     return sorted(result, key=lambda finding: (finding.outcome != "hit", _ORDER.index(finding.role)))
 
 
 def with_arrays_by_volume(topology: Topology, tables: Mapping[str, FactTable]) -> Mapping[str, FactTable]:
-    """The fact tables that rules judge: the test's volumes stand for an array that reports no latency itself."""
+    """The fact tables for the rules: the test's volumes stand for an array that reports no latency itself."""
     volumes, arrays = tables.get("volume", ()), tables["array"]
     reported = {row["entity"] for row in arrays}
     rows = [
@@ -95,21 +95,21 @@ def with_arrays_by_volume(topology: Topology, tables: Mapping[str, FactTable]) -
 
 
 def validity_notes(findings: Sequence[Finding], step: str) -> Iterator[str]:
-    """What makes a step invalid as a test, each with the rule that found it."""
+    """Reasons why a step is invalid as a test, each with its rule."""
     for finding in findings:
         if finding.role == "validity" and finding.outcome == "hit" and step in finding.steps:
             yield f"{finding.title} ({finding.rule})"
 
 
 def _limiting(verdict: Verdict) -> Iterator[tuple[str, str]]:
-    """(element, direction) that the verdict names, without a LUN whose paths are used in turn."""
+    """(element, direction) of what the verdict names, without a LUN whose paths are used in turn."""
     for bottleneck in verdict.bottlenecks:
         first = () if bottleneck.kind == "path_policy" else (bottleneck.entity,)
         yield from ((entity, bottleneck.direction) for entity in (*first, *bottleneck.coincident))
 
 
 def _without_idle_path(tables: Mapping[str, FactTable], judgements: Sequence[Judgement]) -> Iterator[tuple[str, str]]:
-    """Links that limit together, if one of them has no parallel idle link: a path that avoids the others still
+    """Links that limit together, if one of them has no idle parallel link: a path that avoids the others still
     crosses that one."""
     for judged in judgements:
         for bottleneck in judged.bottlenecks:
@@ -141,9 +141,8 @@ def _limiting_path(topology: Topology, verdict: Verdict, lun: str) -> str | None
 
 
 def switch_make(topology: Topology, rows: Sequence[FactRow]) -> str | None:
-    """The make of the switch that a finding is about, or of all switches if the finding is about no switch. None:
-    unknown, or several makes.
-    """
+    """The make of the switch that a finding is about, or of all switches if it is about none. None: unknown, or
+    several makes."""
     ports = {str(row[name]) for row in rows for name in ("near_port", "far_port") if row.get(name)}
     ports |= {str(row["entity"]) for row in rows if str(row["entity"]).startswith("switch_port:")}
     named = {switch for port in ports if (switch := switch_of(topology, port)) is not None}
@@ -154,8 +153,8 @@ def switch_make(topology: Topology, rows: Sequence[FactRow]) -> str | None:
 
 
 def _in_context(finding: Finding, limits: bool, verdict: Verdict, relieved: str | None) -> Finding:
-    """The finding with its role in this run. `limits`: the verdict names it. `relieved`: a full element that it
-    relieves."""
+    """The finding with its role in this run. `limits`: the verdict names it. `relieved`: a full element that fixing
+    it relieves."""
     if finding.outcome != "hit":
         return finding
     # A sweep begins with few I/Os in flight and ends with a full element. A limit of another step is not a cause.
@@ -175,7 +174,7 @@ def _in_context(finding: Finding, limits: bool, verdict: Verdict, relieved: str 
 
 
 def _in_this_run(finding: Finding, limits: bool, verdict: Verdict, relieved: str | None) -> str:
-    """Whether the finding limits this run, in words. Deviating from a list of good practice does not make a setting a
+    """Words for whether the finding limits this run. Deviating from a list of good practice does not make a setting a
     cause."""
     if limits:
         return "it limits this run"
@@ -186,7 +185,7 @@ def _in_this_run(finding: Finding, limits: bool, verdict: Verdict, relieved: str
     if relieved is not None:
         return f"fixing it may relieve the limit of this run, {short_name(relieved)}: its controllers have less to do"
     if verdict.kind == "cannot_tell":
-        return "whether it limits this run is not known"
+        return "it is not known whether it limits this run"
     if not verdict.bottlenecks:
         return f"it does not limit this run: {KIND_WORDS[verdict.kind]}"
     first = verdict.bottlenecks[0]
@@ -194,7 +193,7 @@ def _in_this_run(finding: Finding, limits: bool, verdict: Verdict, relieved: str
         of_step = {verdict.from_step, WHOLE_RUN} & set(finding.steps)
         if of_step and finding.direction in (first.direction, *_BOTH_DIRECTIONS):
             return f"it is not why {short_name(first.entity)} limits this run"
-        return f"what limits this run is its {first.direction} direction in step {verdict.from_step}"
+        return f"this run is limited by its {first.direction} direction in step {verdict.from_step}"
     return f"it does not limit this run: {short_name(first.entity)} does"
 
 
@@ -212,20 +211,17 @@ class NamedEntities:
         }
 
     def has(self, finding: Finding, each: str, cause_of: Sequence[str]) -> bool:
-        """Whether a finding is about what the verdict names.
-
-        `each`: the fact table of its rule. `cause_of`: the kinds of verdicts and bottlenecks that its rule explains;
-        empty: any.
-        """
+        """Whether a finding is about something that the verdict names. `each`: the fact table of its rule.
+        `cause_of`: the kinds of verdicts and bottlenecks that its rule explains; empty: any."""
         if cause_of and self._kinds.isdisjoint(cause_of):
             return False
         if finding.entity.startswith("load:"):
-            # A rule about the load names the kinds of verdict that it explains. A path policy that uses one path at a
-            # time concerns the load, too.
+            # A rule about the load lists the kinds of verdict that it explains. A path policy that uses one path at a
+            # time is also about the load.
             return bool(cause_of) or self._policy
-        if each in _OF_THE_LOAD and cause_of:
+        if each in _LOAD_TABLES and cause_of:
             return True
-        # The paths of a LUN are not the depth of its queue, nor what it passes above its device.
+        # The paths of a LUN are neither the depth of its queue nor I/O above its device.
         if finding.entity.startswith("lun:") and (each == "multipath") != self._policy:
             return False
         if each == "array_front":
@@ -258,7 +254,7 @@ def _names(topology: Topology, bottleneck: Bottleneck) -> Iterator[str]:
 
 
 def _volumes_at_cap(topology: Topology, verdict: Verdict, bottleneck: Bottleneck) -> Iterator[str]:
-    """The volumes that the limit of a host holds back. The time at this limit is counted at the volumes."""
+    """The volumes that a host's limit holds back. The time at this limit is counted at the volumes."""
     if verdict.kind != "configured_cap" or bottleneck.kind != "host":
         return
     for lun in topology.related(bottleneck.entity, "attached_to", "lun"):

@@ -1,7 +1,7 @@
-"""Which part of the setup no source reads, or reads only in part, and what it would have told.
+"""Which parts of the setup are not read, or read only in part, and what is missing because of that.
 
-A rule that could not be judged is a gap of the part whose source would have told its facts. Rules about what this
-setup does not have, such as the limits of a cloud, are no gap.
+A rule that could not be judged is a gap of the part whose source would report its facts. Rules about elements that
+this setup does not have, such as cloud limits, are not gaps.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from sanpath.rulebook.model import Finding, Rule
 from sanpath.topology.topology import Topology
 from sanpath.units import first_of, in_series
 
-_STEPS = "steps"
-_NOT_ALL = "did not report all of it"
-_NAMED = 5
-"""At most so many sources, and things that a part would tell, are named; the others are counted."""
+_STEPS_PART = "steps"
+_PARTIALLY_REPORTED = "did not report all of it"
+_MAX_NAMED = 5
+"""Largest number of sources, and of missing items, that are named; the others are counted."""
 _UNIT = re.compile(r"_per_(second|minute)|_(seconds|ratio|bytes)$")
 
 
 @dataclass(slots=True)
-class _Gap:
-    """What a part does not tell, in words, and the rules that need it."""
+class _UnreadPart:
+    """The items that an unread part does not report, in words, and the rules that need them."""
 
-    untold: dict[str, None] = field(default_factory=dict)
+    missing: dict[str, None] = field(default_factory=dict)
     rules: dict[str, None] = field(default_factory=dict)
 
 
@@ -46,22 +46,22 @@ def with_gaps(
     tables: Mapping[str, FactTable],
     findings: Sequence[Finding],
 ) -> tuple[Unobserved, ...]:
-    """What was not observed, with one entry for each part of the setup that rules lack facts of.
+    """The unobserved parts, with one entry for each part of the setup without the facts that rules need.
 
-    An entry that is about the same part already takes them over. `findings`: with those that could not be judged.
+    An existing entry about the same part gets the rules. `findings`: include those that could not be judged.
     """
     sources = _sources(recording)
     failed = {poll.source for poll in polls} - {poll.source for poll in polls if poll.outcome in ("ok", "partial")}
     idle = set(DIRECTIONS) - {load.direction for load in facts.loads}
     known, gaps = list(unobserved), []
-    for name, gap in _gaps(facts.topology, rules, tables, findings, sources, idle).items():
+    for name, gap in _unread_parts(facts.topology, rules, tables, findings, sources, idle).items():
         part, ids = parts().parts[name], tuple(sorted(gap.rules))
-        untold = [words for words in gap.untold if words not in {entry.what for entry in known}]
+        missing = [words for words in gap.missing if words not in {entry.what for entry in known}]
         number = next((number for number, entry in enumerate(known) if entry.what == part.title), None)
         if number is None:
-            consequence = f"unknown: {first_of(untold, _NAMED)}" if untold else "not all of it was judged"
+            consequence = f"unknown: {first_of(missing, _MAX_NAMED)}" if missing else "not all of it was judged"
             why = _why(part, sources[name], failed)
-            what = f"parts of {part.title}" if why.endswith(_NOT_ALL) else part.title
+            what = f"parts of {part.title}" if why.endswith(_PARTIALLY_REPORTED) else part.title
             gaps.append(Unobserved(what, why, consequence, ids))
         else:
             known[number] = replace(known[number], rules=ids)
@@ -69,13 +69,13 @@ def with_gaps(
 
 
 def _why(part: Part, sources: Sequence[str], failed: Set[str]) -> str:
-    """Why a part is not known. `sources`: those of the part; `failed`: those whose polls all failed."""
+    """Why a part is not known. `sources`: those that may read the part; `failed`: those whose polls all failed."""
     if not part.read_by:
         return "too few steps, or too few windows in them"
     if not sources:
         return "no source of this recording reads it"
-    who = in_series(sources, _NAMED)
-    return f"{who} reported nothing" if set(sources) <= failed else f"{who} {_NOT_ALL}"
+    who = in_series(sources, _MAX_NAMED)
+    return f"{who} reported nothing" if set(sources) <= failed else f"{who} {_PARTIALLY_REPORTED}"
 
 
 def _sources(recording: Recording) -> dict[str, list[str]]:
@@ -84,16 +84,16 @@ def _sources(recording: Recording) -> dict[str, list[str]]:
     return {name: [source for source, names in read.items() if name in names] for name in parts().parts}
 
 
-def _gaps(
+def _unread_parts(
     topology: Topology,
     rules: Sequence[Rule],
     tables: Mapping[str, FactTable],
     findings: Sequence[Finding],
     sources: Mapping[str, Sequence[str]],
     idle: Set[str],
-) -> dict[str, _Gap]:
-    """Part → what it does not tell, in the order of the I/O path. `idle`: directions without I/O of the test."""
-    gaps = {name: _Gap() for name in parts().parts}
+) -> dict[str, _UnreadPart]:
+    """Part → its missing items, in the order of the I/O path. `idle`: directions without I/O of the test."""
+    gaps = {name: _UnreadPart() for name in parts().parts}
     absent = [condition for condition in parts().only_where if not _applies(condition, topology)]
     no_tables = {table for condition in absent for table in condition.tables}
     no_facts = {fact for condition in absent for fact in condition.facts}
@@ -103,18 +103,18 @@ def _gaps(
         if name is None or rule.each in no_tables or not no_facts.isdisjoint(rule_condition(rule).facts):
             continue
         gaps[name].rules[rule.id] = None
-        gaps[name].untold[parts().parts[name].tables[rule.each]] = None
+        gaps[name].missing[parts().parts[name].tables[rule.each]] = None
     each_of = {rule.id: rule.each for rule in rules}
     found = {finding.rule for finding in findings if finding.outcome == "hit"}
     for finding in findings:
         table = each_of[finding.rule]
-        # A rule that holds elsewhere had its facts, and there is nothing to tell of a direction without I/O.
+        # A rule that holds elsewhere had its facts, and a direction without I/O has none.
         if finding.outcome == "hit" or table not in of_table or finding.rule in found or finding.direction in idle:
             continue
         missing = [fact for fact, value in finding.evidence.items() if value is None]
         if no_facts.isdisjoint(missing):
             needed = [(parts().facts_of.get(fact, of_table[table]), fact) for fact in missing]
-            _add(gaps, finding.rule, table, needed, sources)
+            _add_rule(gaps, finding.rule, table, needed, sources)
     kinds = {entity.kind for entity in topology.entities.values()}
     return {
         name: gap
@@ -123,20 +123,20 @@ def _gaps(
     }
 
 
-def _add(
-    gaps: Mapping[str, _Gap],
+def _add_rule(
+    gaps: Mapping[str, _UnreadPart],
     rule: str,
     table: str,
     missing: Sequence[tuple[str, str]],
     sources: Mapping[str, Sequence[str]],
 ) -> None:
-    """Add a rule to the gap of one part: of those that lack a fact the one that nobody reads, else the first.
+    """Add a rule to the gap of one part: among those without a needed fact, one that no source reads, else the first.
 
-    `missing`: (part, fact) of the facts that the rule lacks. Of a part that nobody reads, its table is named.
+    `missing`: (part, fact) of the facts that the rule lacks. For a part without a source, its table is named.
     """
     names = dict.fromkeys(name for name, _ in missing)
-    unread = [name for name in names if name != _STEPS and not sources[name]]
-    chosen = next(iter(unread or [name for name in names if name != _STEPS] or names), None)
+    unread = [name for name in names if name != _STEPS_PART and not sources[name]]
+    chosen = next(iter(unread or [name for name in names if name != _STEPS_PART] or names), None)
     if chosen is None:
         return
     gaps[chosen].rules[rule] = None
@@ -144,19 +144,19 @@ def _add(
     words = (
         [of_tables[table]]
         if unread and table in of_tables
-        else [_name(fact) for name, fact in missing if name == chosen]
+        else [_fact_in_words(fact) for name, fact in missing if name == chosen]
     )
-    gaps[chosen].untold |= dict.fromkeys(filter(None, words))
+    gaps[chosen].missing |= dict.fromkeys(filter(None, words))
 
 
 def _applies(condition: Condition, topology: Topology) -> bool:
-    """Whether a setup has what some tables and facts are about."""
+    """Whether a setup has the elements that some tables and facts are about."""
     values = [entity.attributes.get(condition.attribute) for entity in topology.of_kind(condition.kind)]
     if not condition.attribute:
         return bool(values)
     return any(value is not None and condition.value in ("", str(value).lower()) for value in values)
 
 
-def _name(fact: str) -> str:
-    """What a fact tells, in words: "link_resets_per_minute" → "link resets"; "" for one that follows from others."""
+def _fact_in_words(fact: str) -> str:
+    """A fact in words: "link_resets_per_minute" → "link resets"; "" for one that follows from others."""
     return parts().names.get(fact, _UNIT.sub("", fact).replace("_", " "))

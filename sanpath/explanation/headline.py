@@ -15,7 +15,7 @@ from sanpath.topology.names import short_name
 from sanpath.units import bandwidth, in_series, iops, outstanding, percent
 from sanpath.verdict.model import Judgement
 from sanpath.verdict.places.scaling import same_io
-from sanpath.verdict.run_verdict import deciding_of_run, limits_of_other_direction
+from sanpath.verdict.run_verdict import deciding_judgement, limits_of_other_direction
 
 _SENTENCES = {
     "lun": "{entity} is the limit: {because}; {latency}.",
@@ -26,64 +26,65 @@ _SENTENCES = {
     "retries": "{entity} loses I/Os, which are sent again: {because}; {law}.",
     "data_sheet": "A limit that was entered by hand is reached: {because}; {latency}.",
 }
-"""Kinds of bottlenecks that one sentence says."""
-_MOSTLY_OTHERS = 0.5
-"""Share of a link's bytes from which other hosts fill it."""
+"""Headlines of bottleneck kinds that need no case distinction."""
+_MOSTLY_FOREIGN_RATIO = 0.5
+"""Share of a link's bytes from which other hosts fill the link."""
 
 
 def with_headline(
     facts: Facts, judgements: Sequence[Judgement], verdict: Verdict, cleared: Sequence[Cleared]
 ) -> Verdict:
-    """The verdict with its headline. A verdict without any judgement is unchanged: its headline already says why."""
+    """The verdict with its headline. A verdict without any judgement is unchanged: its headline already gives the
+    reason."""
     if not judgements:
         return verdict
-    judged = deciding_of_run(facts, judgements)
-    alike = (judged.load, *same_io(facts.loads, judged.load))
+    judgement = deciding_judgement(facts, judgements)
+    alike = (judgement.load, *same_io(facts.loads, judgement.load))
     of_same_io = [j for j in judgements if j.load in alike]
-    opposite = limits_of_other_direction(judgements, judged)
-    return replace(verdict, headline=_headline(facts, judged, of_same_io, opposite, cleared))
+    opposite = limits_of_other_direction(judgements, judgement)
+    return replace(verdict, headline=_headline(facts, judgement, of_same_io, opposite, cleared))
 
 
 def _headline(
     facts: Facts,
-    judged: Judgement,
+    judgement: Judgement,
     same_io: Sequence[Judgement],
     opposite: Sequence[Judgement],
     cleared: Sequence[Cleared],
 ) -> str:
     """The verdict in one sentence.
 
-    `same_io`: judgements of the same I/O in every step. `opposite`: the other direction of this step, if that
-    is saturated as well.
+    `same_io`: judgements of the same I/O in every step. `opposite`: the other direction of this step, if it is
+    saturated as well.
     """
-    load = judged.load
+    load = judgement.load
     rate, law = throughput(facts, load), little(facts, load)
-    match judged.kind:
+    match judgement.kind:
         case "bottleneck":
-            return _bottleneck_headline(facts, judged, same_io, opposite, cleared, law)
+            return _bottleneck_headline(facts, judgement, same_io, opposite, cleared, law)
         case "concurrency_limited":
-            return f"The test has too few outstanding I/Os: {law}; {judged.first_reason}."
+            return f"The test has too few outstanding I/Os: {law}; {judgement.first_reason}."
         case "demand_limited":
-            return f"The load asked for no more than {rate}: {judged.first_reason}."
+            return f"The load asked for no more than {rate}: {judgement.first_reason}."
         case "healthy":
-            return f"The rate is met with room to spare: {judged.first_reason}; nothing is near its limit."
+            return f"The requested rate is met with headroom: {judgement.first_reason}; nothing is near its limit."
         case "configured_cap":
-            return f"A configured limit holds the test at {rate}: {judged.first_reason}."
+            return f"A configured limit caps the test at {rate}: {judgement.first_reason}."
         case "generator_limited":
-            return f"The load generator is the limit: {judged.first_reason}."
+            return f"The load generator is the limit: {judgement.first_reason}."
         case _:
-            return f"What limits {rate} was not found: {judged.first_reason}."
+            return f"The limit at {rate} was not found: {judgement.first_reason}."
 
 
 def _bottleneck_headline(
     facts: Facts,
-    judged: Judgement,
+    judgement: Judgement,
     same_io: Sequence[Judgement],
     opposite: Sequence[Judgement],
     cleared: Sequence[Cleared],
     law: str,
 ) -> str:
-    load, bottleneck = judged.load, judged.bottlenecks[0]
+    load, bottleneck = judgement.load, judgement.bottlenecks[0]
     calm = min(same_io, key=lambda j: j.load.in_flight_measured).load
     latency = f"the latency is time in the load's own queue: {law}"
     if calm.step != load.step and abs(calm.ops_per_second / load.ops_per_second - 1) <= FLAT:
@@ -107,26 +108,26 @@ def _bottleneck_headline(
         return f"{opening}: {bottleneck.because[0]}; {latency}."
     if bottleneck.kind == "credit_stall":
         culprit = bottleneck.culprit or bottleneck.entity
-        return f"{culprit} holds the test up at {throughput(facts, load)}: {'; '.join(bottleneck.because)}."
+        return f"{culprit} limits the test to {throughput(facts, load)}: {'; '.join(bottleneck.because)}."
     if bottleneck.kind != "link":
         if bottleneck.slows_below(load.ops_per_second):
             slow = iops(bottleneck.ceiling_ops_per_second or 0.0)
-            words = f"slows down, and then holds the test at {slow} in the {load.direction} direction"
+            words = f"slows down and then limits the test to {slow} in the {load.direction} direction"
             return f"{bottleneck.entity} {words}: {bottleneck.because[0]}."
         direction_words = f"{load.direction} direction at {throughput(facts, load)}"
         when = f" for {percent(ratio)} of the time" if (ratio := bottleneck.time_ratio) is not None else ""
         return f"{bottleneck.entity} is saturated in the {direction_words}{when}; {latency}."
     rows = facts.tables["link"].select(step=load.step, direction=bottleneck.direction, entity=bottleneck.entity)
     is_counted = bool(rows) and rows[0]["utilisation"] is not None
-    sentence = _link_sentence(bottleneck, rows[0]) if is_counted else _uncounted(bottleneck)
-    for judgement in opposite:
-        element = "it" if judgement.limiter == judged.limiter else f"{judgement.limiter}"
-        sentence += f"; in the {judgement.load.direction} direction {element} is saturated as well"
-    if rows and (foreign := number(rows[0], "foreign_ratio")) > _MOSTLY_OTHERS:
-        return f"{sentence}; {percent(foreign)} of its bytes are not the test's: other hosts fill it; {law}."
+    sentence = _link_sentence(bottleneck, rows[0]) if is_counted else _uncounted_link_sentence(bottleneck)
+    for other in opposite:
+        element = "it" if other.limiter == judgement.limiter else f"{other.limiter}"
+        sentence += f"; in the {other.load.direction} direction {element} is saturated as well"
+    if rows and (foreign := number(rows[0], "foreign_ratio")) > _MOSTLY_FOREIGN_RATIO:
+        return f"{sentence}; {percent(foreign)} of its bytes come from other hosts, which fill it; {law}."
     if rows and (foreign := number(rows[0], "foreign_ratio")) > SHARED:
         available = bottleneck.ceiling_bytes_per_second
-        sentence += f"; {percent(foreign)} of its bytes are not the test's"
+        sentence += f"; {percent(foreign)} of its bytes come from other hosts"
         sentence += f" and leave the test {bandwidth(available)} of payload" if available else ""
     array = next((c for c in cleared if c.entity.startswith(("array:", "volume:"))), None)
     up_to = array.up_to.get("bytes_per_second") if array is not None else None
@@ -141,22 +142,22 @@ def _link_sentence(bottleneck: Bottleneck, row: FactRow) -> str:
     if bottleneck.time_ratio is not None:
         when = f"for {percent(bottleneck.time_ratio)} of the time"
         sentence = f"{link} is saturated in the {bottleneck.direction} direction {when}: {bottleneck.because[0]}"
-        return sentence + _coincident(bottleneck)
+        return sentence + _coincident_words(bottleneck)
     sentence = (
         f"{link} is saturated in the {bottleneck.direction} direction: "
         f"{bandwidth(number(row, 'bytes_per_second'))} counted of "
         f"{bandwidth(number(row, 'capacity_bytes_per_second'))}, {percent(number(row, 'utilisation'))}"
     )
-    return sentence + _coincident(bottleneck)
+    return sentence + _coincident_words(bottleneck)
 
 
-def _uncounted(bottleneck: Bottleneck) -> str:
+def _uncounted_link_sentence(bottleneck: Bottleneck) -> str:
     link = f"The link {short_name(bottleneck.entity)}"
     sentence = f"{link} is saturated in the {bottleneck.direction} direction, judging by its speed"
-    return f"{sentence}{_coincident(bottleneck)}: {bottleneck.because[0]}"
+    return f"{sentence}{_coincident_words(bottleneck)}: {bottleneck.because[0]}"
 
 
-def _coincident(bottleneck: Bottleneck) -> str:
+def _coincident_words(bottleneck: Bottleneck) -> str:
     names = [short_name(entity) for entity in bottleneck.coincident]
     if not names:
         return ""

@@ -56,7 +56,7 @@ def _planes(facts: Facts, load: LoadFacts) -> Iterator[PlaneInFlight]:
 
 
 def _queue_depth(facts: Facts, load: LoadFacts, queue: HostQueue) -> float | None:
-    """How many I/Os of both directions the plane lets through. None: no source reports it."""
+    """How many I/Os of both directions the plane admits. None: no source reports it."""
     if queue.depth is not None and queue.devices == 1:
         return queue.depth
     table = facts.tables[_QUEUES.get(queue.entity.partition(":")[0], "device")]
@@ -66,7 +66,7 @@ def _queue_depth(facts: Facts, load: LoadFacts, queue: HostQueue) -> float | Non
 
 
 def throughput(facts: Facts, load: LoadFacts) -> str:
-    """The throughput of a step: for a mix the direction's and the total."""
+    """The throughput of a step; for a mix, the direction's and the total."""
     total = facts.ops_per_second_in(load.step)
     if load.ops_per_second >= SINGLE_DIRECTION * total:
         return iops(total)
@@ -74,7 +74,7 @@ def throughput(facts: Facts, load: LoadFacts) -> str:
 
 
 def little(facts: Facts, load: LoadFacts) -> str:
-    """The sentence R = N / X with its figures; for a mix, those of one direction, because Little's law holds for each
+    """The sentence R = N / X with its figures. For a mix, those of one direction, because Little's law holds for each
     direction."""
     if load.ops_per_second >= SINGLE_DIRECTION * facts.ops_per_second_in(load.step):
         in_flight = outstanding(load.in_flight_measured)

@@ -13,37 +13,39 @@ from sanpath.facts.load.loads import LoadFacts, job_attributes
 from sanpath.model import Scalar
 from sanpath.verdict.model import Judgement
 
-_SECONDS = 60
+_STEP_SECONDS = 60
 """Twelve polls of the slowest usual source."""
 _ENGINE = re.compile(r"[a-z0-9_-]+")
 _DEVICE = re.compile(r"[\w+@-][\w.+@-]*(/[\w+@-][\w.+@-]*)*")
 """Names that a shell does not interpret: people copy the command."""
 
-_VARIED: Mapping[Action, Mapping[str, Any]] = {
+_ARGUMENTS: Mapping[Action, Mapping[str, Any]] = {
     "more_in_flight": {},
     "fewer_in_flight": {},
     "one_in_flight": {},
     "smaller_blocks": {"times_size": 0.5},
 }
-"""Experiments that a command line can make, and what each changes in addition to the I/Os in flight."""
+"""Experiments that a command line can run, with their arguments for `repeat_command`."""
 
 
-def with_commands(facts: Facts, judged: Judgement) -> Judgement:
+def with_commands(facts: Facts, judgement: Judgement) -> Judgement:
     """The judgement, with the command lines of its experiments. `facts`: those that hold in its step."""
     experiments = (
-        replace(each, command=repeated(facts, judged.load, each.in_flight, **_VARIED[each.action]))
-        if each.action in _VARIED
+        replace(each, command=repeat_command(facts, judgement.load, each.in_flight, **_ARGUMENTS[each.action]))
+        if each.action in _ARGUMENTS
         else each
-        for each in judged.experiments
+        for each in judgement.experiments
     )
-    return replace(judged, experiments=tuple(experiments))
+    return replace(judgement, experiments=tuple(experiments))
 
 
-def repeated(facts: Facts, load: LoadFacts, in_flight: float | None = None, times_size: float = 1.0) -> str | None:
-    """The fio command line that reads as the load did. None: the load was not fio, it also wrote, or its device is
+def repeat_command(
+    facts: Facts, load: LoadFacts, in_flight: float | None = None, times_size: float = 1.0
+) -> str | None:
+    """The fio command line that repeats the load's reads. None: the load was not fio, it also wrote, or its device is
     unknown.
 
-    `in_flight`: I/Os in flight, None: as many as before. `times_size`: factor on the block size.
+    `in_flight`: I/Os in flight, None: unchanged. `times_size`: factor on the block size.
     """
     job = job_attributes(facts.topology, load)
     device = _device(facts, load)
@@ -72,7 +74,7 @@ def repeated(facts: Facts, load: LoadFacts, in_flight: float | None = None, time
         f"--numjobs={threads}",
         f"--iodepth={max(1, round(total / threads))}",
         *([f"--size={round(working_set)}"] if isinstance(working_set, int | float) and job.get("files") == 1 else []),
-        f"--time_based --runtime={_SECONDS} --group_reporting",
+        f"--time_based --runtime={_STEP_SECONDS} --group_reporting",
     ]
     return " ".join(words)
 

@@ -1,8 +1,9 @@
-"""The remediation plan: what to do in which order, each action once for all its elements, and what it resolves.
+"""The remediation plan: what to do, in order, with each action once for all its elements, and the findings that it
+resolves.
 
-What limits comes first, then what makes the test valid, then risks. Within these, steps about the first bottleneck
-come first, then those about others, then steps that interrupt nothing. A step that needs another one, as the rules'
-files say, comes after it. The same action on several platforms is one step with a variant for each.
+The limit comes first, then the validity of the test, then risks. Within these, steps about the first bottleneck come
+first, then those about others, then steps without downtime. A step that requires another one (as declared in the
+rules' files) comes after it. The same action on several platforms is one step with a variant for each.
 """
 
 from __future__ import annotations
@@ -35,14 +36,14 @@ _ORDER: tuple[PlanPurpose, ...] = ("limit", "test", "risk")
 
 
 _COMMENT = "!"
-"""What begins a comment in the language of switches."""
+"""Start of a comment in switch commands."""
 _WAIT = "! wait until all LUNs have all their paths again"
 
 
 @dataclass(slots=True)
 class _Draft:
-    """A step under construction: `fixes` are the same action on several elements, `names` are the names that the key
-    `after` of other fixes may refer to."""
+    """A step under construction: `fixes` are the same action on several elements; `names` are the names that other
+    fixes may refer to in their key `after`."""
 
     purpose: PlanPurpose
     fix: Fix
@@ -52,10 +53,11 @@ class _Draft:
     after: set[str] = field(default_factory=set)
 
     def key(self, limiting: Sequence[Collection[str]]) -> tuple[int, int, int, bool, int]:
-        """The sort key of the step, before dependencies are considered: steps about the limiting elements come first,
-        in the order of the bottlenecks, and among these the steps that take I/Os off them.
+        """The sort key of the step, before dependencies.
 
-        `limiting`: the elements of each bottleneck."""
+        Steps about the limiting elements come first, in the order of the bottlenecks; among these, steps that move
+        I/Os away from them. `limiting`: the elements of each bottleneck.
+        """
         severity = min(SEVERITIES.index(finding.severity) for finding in self.resolves)
         about = {entity for finding in self.resolves for entity in (finding.entity, finding.relieves)}
         place = next((i for i, elements in enumerate(limiting) if about & set(elements)), len(limiting))
@@ -63,7 +65,7 @@ class _Draft:
         return _ORDER.index(self.purpose), place, disruption, self.fix.relieves is None, severity
 
     def add(self, finding: Finding, fix: Fix) -> None:
-        """Adds a finding that the step resolves, or another platform for the step."""
+        """Add a finding that the step resolves, or another platform for the step."""
         if finding not in self.resolves:
             self.resolves.append(finding)
         if all((fix.platform, fix.commands) != (known_fix.platform, known_fix.commands) for known_fix in self.fixes):
@@ -75,13 +77,14 @@ class _Draft:
 def plan(
     findings: Sequence[Finding], verdict: Verdict, collectors: Collection[str] = frozenset()
 ) -> tuple[PlanStep, ...]:
-    """The steps in order. A symptom disappears with its cause. Information needs no step, and neither do
-    contradictory data whose only remedy is to look at them.
+    """The steps in order.
 
-    `collectors`: the collectors that made the recording; of several load generators only those are advised.
+    A symptom disappears with its cause. Informative findings need no step, and neither do contradictory data whose
+    only remedy is to look at them. `collectors`: the collectors that made the recording; among load generators, only
+    these are advised.
     """
     drafts: list[_Draft] = []
-    hits = [(f, _purpose(f)) for f in findings if f.outcome == "hit" and f.role in _PURPOSE and not _only_looks(f)]
+    hits = [(f, _purpose(f)) for f in findings if f.outcome == "hit" and f.role in _PURPOSE and not _is_read_only(f)]
     for finding, purpose in sorted(hits, key=lambda hit: _ORDER.index(hit[1])):
         for fix in _useful_fixes(finding, purpose, collectors):
             draft = next((draft for draft in drafts if _same_action(draft, finding, fix)), None)
@@ -101,8 +104,7 @@ def plan(
 
 def _same_action(draft: _Draft, finding: Finding, fix: Fix) -> bool:
     """Whether a fix is the same action as a draft: it has the same commands, uses the same idle paths, is the same
-    action on another platform or element, or is the same rule's remedy for another element.
-    """
+    action on another platform or element, or is the same rule's remedy for another element."""
     if fix.commands and any(fix.commands == earlier.commands for earlier in draft.fixes):
         return True
     if fix.relieves is not None or draft.fix.relieves is not None:
@@ -118,15 +120,14 @@ def _purpose(finding: Finding) -> PlanPurpose:
     return "limit" if finding.relieves is not None else _PURPOSE[finding.role]
 
 
-def _only_looks(finding: Finding) -> bool:
+def _is_read_only(finding: Finding) -> bool:
     return finding.role == "data-quality" and all(fix.reads_only for fix in finding.fix)
 
 
 def _useful_fixes(finding: Finding, purpose: PlanPurpose, collectors: Collection[str]) -> Sequence[Fix]:
-    """The remedies of a finding that belong into the plan: all of them if the finding limits; otherwise those that
-    interrupt least, and those that others refer to by name. A remedy that changes nothing is only used if there is no
-    other.
-    """
+    """The remedies of a finding for the plan: all of them if the finding limits; otherwise those with the least
+    disruption, and those that others refer to by name. A remedy that changes nothing is used only if there is no
+    other."""
     fixes = [fix for fix in finding.fix if not fix.reads_only] or list(finding.fix)
     if any(_first_word(fix) in collectors for fix in fixes):
         fixes = [fix for fix in fixes if _first_word(fix) in (*collectors, "any", "the")]
@@ -141,7 +142,7 @@ def _first_word(fix: Fix) -> str:
 
 
 def _in_order(drafts: list[_Draft], limiting: Sequence[Collection[str]]) -> list[_Draft]:
-    """The steps by key, but none before the steps that it requires. Of steps that require each other, the first by
+    """The steps by key, but none before the steps that it requires. Among steps that require each other, the first by
     key comes first."""
     remaining, ordered = sorted(drafts, key=lambda draft: draft.key(limiting)), []
     while remaining:
@@ -157,13 +158,13 @@ def _in_order(drafts: list[_Draft], limiting: Sequence[Collection[str]]) -> list
 
 def _step(number: int, draft: _Draft, after: Sequence[int], verdict: Verdict) -> PlanStep:
     fix = draft.fix
-    # The what-if predicts the effect of faster links, not of idle paths that are brought into use, nor of one more.
+    # The what-if predicts the effect of faster links, not of idle paths brought into use, nor of an additional link.
     is_predicted = fix.relieves is None and not fix.adds_one
     gains = (finding.gain for finding in draft.resolves if finding.gain and is_predicted)
     gain = next(gains, None)
     predicted = verdict.next.predicted_ops_per_second if gain and verdict.next is not None else None
     variants = _variants(draft.fixes)
-    summary = variants[0] if len(variants) == 1 else _of_all_platforms(variants)
+    summary = variants[0] if len(variants) == 1 else _platform_independent(variants)
     return PlanStep(
         number=number,
         purpose=draft.purpose,
@@ -186,10 +187,8 @@ def _step(number: int, draft: _Draft, after: Sequence[int], verdict: Verdict) ->
 
 
 def _variants(fixes: Sequence[Fix]) -> tuple[PlanVariant, ...]:
-    """One for each platform, with the commands for all its elements.
-
-    If two rules ask for the same in different words, the words of the first are used.
-    """
+    """One variant for each platform, with the commands for all its elements. If two rules word the same action
+    differently, the first wording is used."""
     by_platform: dict[str, list[Fix]] = {}
     for fix in fixes:
         for variant in fix.variants if isinstance(fix, Remedy) else (fix,):
@@ -210,9 +209,9 @@ def _variants(fixes: Sequence[Fix]) -> tuple[PlanVariant, ...]:
     )
 
 
-def _of_all_platforms(variants: Sequence[PlanVariant]) -> PlanVariant:
-    """The text of a step for several platforms, without any platform's commands: nobody should type those of another
-    platform."""
+def _platform_independent(variants: Sequence[PlanVariant]) -> PlanVariant:
+    """The text of a step for several platforms, without any platform's commands: nobody should type another
+    platform's."""
     platforms = ", ".join(dict.fromkeys(variant.platform.partition(",")[0] for variant in variants))
     return PlanVariant(platforms, (), *("The commands for each platform are under Actions.",) * 3)
 
@@ -228,8 +227,8 @@ def _distinct_texts(texts: Iterable[str]) -> str:
 
 
 def _merged_commands(commands: Sequence[tuple[str, ...]], disruption: Disruption) -> tuple[str, ...]:
-    """All commands; common first lines, such as `configure terminal`, stand once. Between commands that each take a
-    path of its own down, a comment says to wait, if they have comments at all."""
+    """All commands; common first lines, such as `configure terminal`, appear once. Between commands that each take
+    down a path of its own, a comment says to wait, if the language has comments."""
     columns = zip(*commands, strict=False)
     common = sum(1 for _ in takewhile(lambda column: len(set(column)) == 1, columns)) if len(commands) > 1 else 0
     result = list(commands[0])

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sanpath.diagnosis.model import Interval, Scalability
 
 FEWEST = 4
-"""Different numbers in flight that a fit of three parameters needs to estimate its own error."""
+"""Smallest count of different numbers in flight: a fit of three parameters needs them to estimate its own error."""
 _REPETITIONS = 200
 """Fits to data with drawn errors, which show how far the parameters scatter (bootstrap): sanpath's own choice, for
 computing time. 200 suffice for a standard error (Efron and Tibshirani 1993); bounds of an interval are rougher."""
@@ -32,10 +32,10 @@ _Floats = NDArray[np.float64]
 def fit_scalability(
     in_flight: Sequence[float], ops: Sequence[float], spread: Sequence[float | None], is_retrograde: bool
 ) -> Scalability | None:
-    """The law through steps with different numbers in flight. None: too few steps.
+    """The law fitted to steps with different numbers in flight. None: too few steps.
 
     `spread`: relative standard error of each throughput, None: unknown. `is_retrograde`: whether throughput was seen
-    to fall; without that no peak is given.
+    to fall; only then is a peak given.
     """
     n, x = np.asarray(in_flight, dtype=np.float64), np.asarray(ops, dtype=np.float64)
     if len(set(in_flight)) < FEWEST:
@@ -43,7 +43,7 @@ def fit_scalability(
     chance = np.maximum(_LEAST_CHANCE, np.asarray([s or 0.0 for s in spread], dtype=np.float64))
     best = _fit(n, x[None, :], chance)
     misfit = n / _line(n, best)[0] / x - 1
-    # The misfit of the law is uncertainty, too.
+    # The misfit of the law is also uncertainty.
     degrees = max(1, len(n) - 3)
     chance = chance * max(1.0, float(np.sqrt(np.sum((misfit / chance) ** 2) / degrees)))
     noise = np.random.default_rng(0).standard_normal((_REPETITIONS, len(n)))

@@ -14,10 +14,10 @@ from sanpath.recording.format.documents import Declaration
 from sanpath.units import first_of
 from sanpath.verdict.evidence.step import uncounted_cables
 
-_MOST_NAMED = 4
-"""Number of similar entries that are named; the others are counted."""
-_SOON_ENOUGH = 0.7
-"""Share of the shortest time in which a counter wraps, after which it should be polled: polls may be late."""
+_MAX_NAMED = 4
+"""Largest number of similar entries that are named; the others are counted."""
+_POLL_RATIO = 0.7
+"""Recommended poll interval as a share of the shortest time in which a counter wraps: polls may be late."""
 
 Detail = Mapping[str, Scalar]
 _TRANSLATIONS: Mapping[str, Callable[[Detail], tuple[str, str, str] | None]] = {
@@ -30,7 +30,7 @@ _TRANSLATIONS: Mapping[str, Callable[[Detail], tuple[str, str, str] | None]] = {
     "no-samples": lambda d: (
         f"the activity of {d.get('entity')}",
         str(d.get("why")),
-        "what it did is not known",
+        "its activity is not known",
     ),
     "values-missing": lambda d: (
         f"{d.get('series')} series of {d.get('entity')}",
@@ -46,15 +46,15 @@ _TRANSLATIONS: Mapping[str, Callable[[Detail], tuple[str, str, str] | None]] = {
     "vm-stopped": lambda d: (
         f"the activity of {d.get('vm')}",
         f"it is {d.get('state')}",
-        "what it did afterwards is not known",
+        "its later activity is not known",
     ),
 }
 """Name of an event → what, why and consequence; None: it reports nothing missing."""
 
 
 def reported_gaps(events: SourceEvents) -> list[Unobserved]:
-    """One entry for each distinct report of a source, however often the source repeated it; only the first few of
-    many similar ones."""
+    """One entry for each distinct report of a source, however often it was repeated; of many similar ones, only the
+    first few."""
     by_event: dict[tuple[str, str], dict[Unobserved, None]] = {}
     for source, event in events:
         if (words := _translated(event)) is not None:
@@ -68,14 +68,14 @@ def reported_gaps(events: SourceEvents) -> list[Unobserved]:
 
 
 def _first_few(source: str, name: str, entries: list[Unobserved]) -> list[Unobserved]:
-    if len(entries) <= _MOST_NAMED:
+    if len(entries) <= _MAX_NAMED:
         return entries
     remaining = Unobserved(
-        f"{len(entries) - _MOST_NAMED} more like it ({source})",
+        f"{len(entries) - _MAX_NAMED} more like it ({source})",
         f"they are the events {name} of the recording",
         "the same",
     )
-    return [*entries[:_MOST_NAMED], remaining]
+    return [*entries[:_MAX_NAMED], remaining]
 
 
 def _translated(event: Event) -> tuple[str, str, str] | None:
@@ -96,21 +96,20 @@ def _host_state(detail: Detail) -> tuple[str, str, str] | None:
 
 
 def _split_text(text: str) -> tuple[str, str]:
-    """What is missing, and what that means."""
+    """What is missing, and the consequence."""
     subject, _, reason = text.rpartition(": ")
     return subject or text, reason
 
 
 def uncounted_links(facts: Facts, declarations: Sequence[Declaration]) -> Iterator[Unobserved]:
-    """Links on the loads' paths whose bytes no source counts, or only in counters that wrap between two polls.
-
-    A counter of 32 bits tells nothing of a link that can move 2^32 bytes meanwhile (RFC 2863 section 3.1.6)."""
+    """Links on the loads' paths whose bytes no source counts, or only in counters that wrap between two polls. A
+    32-bit counter is no evidence for a link that can move 2^32 bytes in that time (RFC 2863 section 3.1.6)."""
     every_seconds = {each.name: each.every_seconds for each in declarations if _counts_bytes_in_32_bits(each)}
     roots = {root for load in facts.loads for root in load.roots}
     for cable in uncounted_cables(facts, roots, {load.direction for load in facts.loads}):
         rows = facts.tables["link"].select(entity=cable.id)
         if any(row["miscounts"] for row in rows):
-            continue  # Said with the links whose counters miss bytes.
+            continue  # Reported with the links whose counters miss bytes.
         rate = max((number(row, "negotiated_bits_per_second") / 8 for row in rows), default=0.0)
         sources = {source for source, _ in facts.topology.entities[cable.switch_port].known_as}
         wrapping = sorted(name for name in sources & every_seconds.keys() if rate * every_seconds[name] >= 2**32)
@@ -119,19 +118,19 @@ def uncounted_links(facts: Facts, declarations: Sequence[Declaration]) -> Iterat
             yield Unobserved(cable.id, f"its bytes are not measured: {reason}", "it may be saturated")
             continue
         reason = f"{wrapping[0]} counts its bytes in 32 bits, which can wrap between two polls"
-        remedy = f"poll it every {_SOON_ENOUGH * 2**32 / rate:.1g} s, or let it be read in 64 bits"
+        remedy = f"poll it every {_POLL_RATIO * 2**32 / rate:.1g} s, or let it be read in 64 bits"
         yield Unobserved(cable.id, reason, f"it may be saturated: {remedy}")
 
 
 def _counts_bytes_in_32_bits(declaration: Declaration) -> bool:
-    """Whether every counter of bytes of its switch ports has 32 bits."""
+    """Whether all byte counters of its switch ports have 32 bits."""
     columns = [column for table in declaration.tables if table.kind == "switch_port" for column in table.columns]
     widths = {column.bits for column in columns if column.metric in ("bytes_rx_total", "bytes_tx_total")}
     return widths == {32}
 
 
 def coarse_sources(facts: Facts) -> list[Unobserved]:
-    """Entities whose source reports means over minutes, where a step has fewer than four of them."""
+    """Entities whose source reports means over minutes, if a step has fewer than four of them."""
     longest = max((step.end - step.start for step in facts.steps), default=0) / 1e6
     labels_by_seconds: dict[float, list[str]] = {}
     for entity in facts.topology.entities.values():
@@ -140,9 +139,9 @@ def coarse_sources(facts: Facts) -> list[Unobserved]:
             labels_by_seconds.setdefault(float(seconds), []).append(entity.label)
     return [
         Unobserved(
-            f"changes within {seconds / 60:g} minutes at {first_of(sorted(labels), _MOST_NAMED)}",
+            f"changes within {seconds / 60:g} minutes at {first_of(sorted(labels), _MAX_NAMED)}",
             f"their source reports means over {seconds / 60:g} minutes, and the longest step took {longest / 60:.1f}",
-            f"findings on them rest on fewer than {WINDOWS} means, which take {seconds * WINDOWS / 60:g} minutes",
+            f"findings about them rest on fewer than {WINDOWS} means: those take {seconds * WINDOWS / 60:g} minutes",
         )
         for seconds, labels in sorted(labels_by_seconds.items())
     ]

@@ -52,8 +52,8 @@ from sanpath.recording.reading.recording import Recording
 from sanpath.topology.topology import Topology
 
 _MOST_LOADS_OF_PARTS = 320
-"""Loads of parts, one for each step and direction, beyond which all parts are judged together alone: the time of a
-diagnosis grows by 10 to 20 ms with each. sanpath's own choice: 20 hosts in 16 steps."""
+"""Largest number of loads of parts (one for each step and direction) that are judged separately: each adds 10 to 20
+ms to a diagnosis. sanpath's own choice: 20 hosts in 16 steps."""
 
 
 def compute(recording: Recording, executor: Executor | None = None, over_time: bool = False) -> Facts:
@@ -63,9 +63,9 @@ def compute(recording: Recording, executor: Executor | None = None, over_time: b
     facts = _facts(recording, sampled, sampled.in_steps)
     if sampled.in_slow_periods is None:
         return facts
-    in_all = {(load.step, load.direction): load for load in facts.loads}
+    whole_steps = {(load.step, load.direction): load for load in facts.loads}
     slowed = _facts(recording, sampled, sampled.in_slow_periods)
-    loads = [replace(load, in_all=in_all.get((load.step, load.direction))) for load in slowed.loads]
+    loads = [replace(load, whole_step=whole_steps.get((load.step, load.direction))) for load in slowed.loads]
     slowed = replace(slowed, loads=loads)
     return replace(facts, slow_periods=sampled.slow_periods, slowed=slowed)
 
@@ -76,7 +76,7 @@ def _facts(recording: Recording, sampled: Sampled, sampled_steps: SampledSteps) 
     steps, load_samples = sampled_steps.steps, sampled_steps.load_samples
     samples: Samples = in_bytes(topology, sampled_steps.samples)
     loads = with_beginnings(load_facts(topology, steps, load_samples), topology, steps, sampled_steps.at_beginning)
-    # A generator that is read and reported no I/O has done none, unless its host has at least one outstanding.
+    # A generator that is read and reported no I/O did none, unless its host has at least one outstanding.
     loads = loads or host_loads(topology, samples, 1.0 if has_generator(events) else 0.0)
     if not loads and only_arrays_count(recording, events):
         loads = array_loads(topology, samples)
@@ -124,7 +124,7 @@ def _facts(recording: Recording, sampled: Sampled, sampled_steps: SampledSteps) 
         load_windows=max((sample.windows for sample in load_samples), default=0),
         untimed=None if loads else untimed_device(topology, samples.get("lun", ())),
     )
-    # A machine that moves between hosts has no part of its own on either of them.
+    # A machine that moves between hosts is not a part of either host's load.
     parts = load_parts(topology, steps, load_samples, samples, loads) if len(placements) == 1 else []
     if sum(len(part.loads) for part in parts) > _MOST_LOADS_OF_PARTS:
         return replace(facts, parts_left_out=len(parts))
@@ -135,7 +135,7 @@ def _facts(recording: Recording, sampled: Sampled, sampled_steps: SampledSteps) 
 def _by_their_devices(
     topology: Topology, loads: Sequence[LoadFacts], samples: Samples, clocks: Mapping[str, Mapping[str, str | None]]
 ) -> list[LoadFacts]:
-    """Return the loads, with what they do not report themselves by the block devices that do their I/O."""
+    """Return the loads; figures that they do not report themselves come from the block devices that do their I/O."""
     if any(load.is_mean_of_both for load in loads):
         planes = FactTable(tuple(plane_rows(topology, samples, clocks)))
         loads = list(split_by_devices(topology, loads, planes))

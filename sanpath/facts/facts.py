@@ -35,19 +35,18 @@ Samples = Mapping[str, Sequence[StepSamples]]
 class Facts:
     """All facts of a recording, the input of rules and verdict.
 
-    `topology`: as it was at the end of the recording. `tables`: entity kind → facts. `loads`: totals of each step and
-    direction. `clocks`: source → its offset, where one is known. `unplaced`: imported files whose time could not be
-    checked. `histograms`: (step, direction) → latency distribution. `events`: all events that sources reported.
-    `by_hand`: figures that a person read. `vm_placements`: where the virtual machines ran, one for each placement.
+    `topology`: at the end of the recording. `tables`: entity kind → facts. `loads`: totals of each step and
+    direction. `clocks`: source → its known clock offset. `unplaced`: imported files whose time could not be checked.
+    `histograms`: (step, direction) → latency distribution. `events`: all events that sources reported. `by_hand`:
+    figures that a person entered. `vm_placements`: where the virtual machines ran, one for each placement.
     `recorders`: each recorder and when it was active; `absences`: when one was not. `over_time`: samples over the
-    entire recording, for charts; {} if not requested. `figures`: each quantity
-    that a person entered, with all its sources. `pauses`: those of the load of a probe. `idle_arrays`: array → what
-    it did before the load began. `load_windows`: most entire
-    windows that a load reported in one step, whether or not it told operations and their latency. `untimed`: what a
-    block device moved where there is no load; None: there is one, or none moved any bytes. `parts`: the facts of each
-    part of the loads, such as that of one host; empty: there is one, or they are not known, or they are too many:
-    `parts_left_out` is their number then. `loads_of_test`: in the facts of a part, the loads of all parts together.
-    `slowed`: the facts of the `slow_periods` of steps alone; None: no step has any.
+    entire recording, for charts; {} if not requested. `figures`: each quantity that a person entered, with all its
+    sources. `pauses`: those of a probe's load. `idle_arrays`: array → its activity before the load began.
+    `load_windows`: the most entire windows that a load reported in one step, whether or not with operations and their
+    latency. `untimed`: the bytes of a block device if there is no load; None: there is one, or no device moved any
+    bytes. `parts`: the facts of each part of the loads, such as one host's; empty: there is one part, they are not
+    known, or there are too many, whose number is `parts_left_out`. `loads_of_test`: in the facts of a part, the loads
+    of all parts together. `slowed`: the facts of the steps' `slow_periods` alone; None: no step has any.
     """
 
     steps: tuple[Step, ...]
@@ -78,18 +77,18 @@ class Facts:
     )
 
     def once(self, load: LoadFacts, compute: Callable[[Facts, LoadFacts], ResultT]) -> ResultT:
-        """Return what is computed of a load, once: a verdict asks for it dozens of times. It must not be changed."""
+        """Compute something about a load only once: a verdict asks for it dozens of times. The result must not be
+        changed."""
         key = id(load), compute
         if key not in self._computed:
-            self._computed[key] = load, compute(self, load)  # While it is kept, no other load gets its id.
+            self._computed[key] = load, compute(self, load)  # While the load is kept, no other load gets its id.
         result: ResultT = self._computed[key][1]
         return result
 
     def in_step(self, step: str) -> Facts:
-        """Return the facts that hold in a step if virtual machines moved between hosts during the recording.
-
-        They have the topology of that step, and the loads of only those steps in which all machines ran on the same
-        hosts: others are not comparable."""
+        """Return the facts of a step if virtual machines moved between hosts during the recording: the topology of
+        that step, and the loads of only those steps in which all machines ran on the same hosts. Other loads are not
+        comparable."""
         current = next(
             (
                 placement
@@ -108,7 +107,7 @@ class Facts:
         return [load for load in self.loads if load.step == step]
 
     def test_loads_in(self, step: str) -> list[LoadFacts]:
-        """Return the loads of a step, both directions, with those of all other parts in them."""
+        """Return the loads of a step, both directions, in which the other parts are included."""
         return [load for load in self.loads_of_test or self.loads if load.step == step]
 
     def in_flight_in(self, step: str) -> float:

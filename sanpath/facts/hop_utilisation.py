@@ -16,8 +16,8 @@ from sanpath.recording.reading.recording import Recording
 from sanpath.topology.topology import Topology
 
 Measure = Literal["cpu", "queue", "data_rate"]
-_MIN_UTILISATION = 0.001
-"""A direction of a link that never carries more than this ratio has no row, if the other direction has one."""
+_MIN_UTILISATION_RATIO = 0.001
+"""Utilisation that one direction of a link must exceed to have a row, if the other direction has one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +105,10 @@ def hop_utilisation(
     links: LinkValues,
     path: Sequence[str],
 ) -> tuple[HopUtilisation, ...]:
-    """Return the utilisation of each hop, in the order of the path; hops that nothing can measure are left out.
+    """Return the utilisation of each hop, in the order of the path; hops that nothing measures are left out.
 
-    Initiators, switches and ports have no utilisation but that of their links. `path`: entities from load to volume.
+    Initiators, switches and ports have no utilisation except that of their links. `path`: entities from load to
+    volume.
     """
     reader = _Reader(recording, connection, topology, grid)
     unknown = (None,) * (len(grid.edges) - 1)
@@ -146,7 +147,7 @@ def _link(entity: str, links: LinkValues, unknown: Values) -> list[HopUtilisatio
     directions: list[Direction] = [
         direction
         for direction in DIRECTIONS
-        if any(value is not None and value > _MIN_UTILISATION for value in links.get((entity, direction), ()))
+        if any(value is not None and value > _MIN_UTILISATION_RATIO for value in links.get((entity, direction), ()))
     ]
     if directions:
         return [HopUtilisation(entity, "data_rate", d, links[entity, d]) for d in directions]

@@ -20,7 +20,7 @@ from sanpath.topology.topology import Topology
 UNMEASURED = ""
 """The direction of a load that failed before it was measured: nothing else is known of it."""
 _LIMITED_RATIO = 0.5
-"""A block device that admits less than this share of the load's I/Os limits the load."""
+"""Share of the load's I/Os below which a block device that admits them limits the load."""
 _FULL_QUEUE_TOLERANCE = 0.1
 """A full queue admits the same number of I/Os whatever the load, within this ratio."""
 
@@ -105,7 +105,7 @@ def _lun(topology: Topology, load: LoadFacts, planes: FactTable) -> Mapping[str,
 
 
 def _first_device(topology: Topology, load: LoadFacts, planes: FactTable) -> Mapping[str, FactValue]:
-    """Return how long I/Os pass above the first block device below the load, and how many are outstanding there."""
+    """Return the time of I/Os above the first block device below the load, and how many are outstanding there."""
     rows = planes_of(topology, load, planes)
     if not rows:
         return {"above_device_seconds": None, "device_in_flight": None}

@@ -15,7 +15,7 @@ Values = tuple[float | None, ...]
 Numbers = npt.NDArray[np.float64]
 
 _MIN_KNOWN_RATIO = 0.5
-"""An interval has no value if less than this share of it is known."""
+"""Smallest known share of an interval that gives it a value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Grid:
         ended_us, seconds, values = np.array(sorted(windows), dtype=np.float64).T
         began_us = np.maximum(ended_us - 1e6 * seconds, np.concatenate(([-np.inf], ended_us[:-1])))
         limits = np.column_stack((began_us, ended_us)).ravel()
-        # Up to each limit: value x time, and time. Both are constant where nothing was reported.
+        # Up to each limit: value x time, and time. Both are constant while nothing was reported.
         sums, times = (
             np.diff(
                 np.interp(self.edges, limits, np.cumsum(np.column_stack((np.zeros_like(ended_us), grown)).ravel()))
@@ -39,10 +39,9 @@ class Grid:
         return sums, times
 
     def means(self, *entities: Sequence[Window]) -> Values:
-        """Return the entities' values, summed, in each interval; None: not known.
-
-        Before its first and after its last window an entity counts as idle. In a gap between windows its value, and
-        so the sum, is not known."""
+        """Return the sum of the entities' values in each interval; None: not known. Before its first and after its
+        last window, an entity counts as idle. In a gap between windows, its value is not known, and neither is the
+        sum."""
         reported = [windows for windows in entities if windows]
         if not reported:
             return (None,) * (len(self.edges) - 1)
@@ -59,15 +58,15 @@ class Grid:
         return tuple(float(rate) if is_known else None for rate, is_known in zip(rates, enough, strict=True))
 
     def _outside(self, windows: Sequence[Window]) -> Numbers:
-        """Return how many microseconds of each interval lie before the first window, or later than a further window
-        after the last one would end."""
+        """Return the microseconds of each interval before the first window, or later than another window after the
+        last one would end."""
         first, last = min(ended - 1e6 * seconds for ended, seconds, _ in windows), max(windows)
         inside = np.diff(np.clip(self.edges, first, last[0] + 1e6 * last[1]))
         return np.asarray(np.diff(self.edges) - inside)
 
 
 def counter_windows(sample: StepSamples, counter: str, other_counter: str = "") -> list[Window]:
-    """Return the windows in which a counter has a rate, and another counter has one too."""
+    """Return the windows in which both counters have a rate."""
     rates, other_rates = sample.rates.get(counter, ()), sample.rates.get(other_counter or counter, ())
     windows = zip(sample.ended_us, sample.seconds, rates, other_rates, strict=False)
     return [

@@ -19,14 +19,14 @@ _NOT_OF_PART: FactRow = {
     "other_path_idle": False,
     "ceiling_bytes_per_second": None,
 }
-"""What the loads say of a link that they do not cross."""
+"""The facts of a link that a load does not cross."""
 
 
 def facts_of_part(facts: Facts, part: LoadPart, samples: Samples) -> Facts:
-    """Return the facts of a part of the loads. What the other parts do is not foreign.
+    """Return the facts of a part of the loads. The other parts' traffic is not foreign.
 
-    The tables of loads, links, arrays and volumes are those of the part, all others are those of all parts.
-    `samples`: entity kind → its samples.
+    The tables of loads, links, arrays and volumes are the part's; all others are those of all parts. `samples`:
+    entity kind → its samples.
     """
     topology, loads, tables = facts.topology, part.loads, dict(facts.tables)
     links = FactTable(tuple(_links_of_part(facts, part, samples)))

@@ -1,4 +1,4 @@
-"""Reads the samples of a recording in its steps, and beside these what else facts are computed from."""
+"""Reads the samples of a recording in its steps, and the other inputs of the facts."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ from sanpath.topology.vm_moves import Report
 
 @dataclass(frozen=True, slots=True)
 class SampledSteps:
-    """What was sampled in some steps. `samples`: entity kind → its samples; `load_samples`: those of loads, single
-    figures included; `at_beginning`: those of loads before the steps begin, as of `beginnings`."""
+    """The samples of some steps. `samples`: entity kind → its samples; `load_samples`: those of loads, single figures
+    included; `at_beginning`: those of loads before the steps begin, as in `beginnings`."""
 
     steps: Sequence[Step]
     samples: dict[str, list[StepSamples]]
@@ -115,7 +115,7 @@ def _sampled(reader: _Reader, over_time: bool) -> Sampled:
     topology = recording.remembered("topology", inventory, lambda: resolve(inventory))
     timed = place_in_time(recording, reader.connection)
     steps = _steps(reader, timed, topology)
-    # Samples for charts are queried along with those of the steps: a query costs more than its result.
+    # Samples for charts are queried with those of the steps: a query costs more than its result.
     with_recording = [*steps, ENTIRE_RECORDING] if over_time else steps
 
     def read(kind: str, topology: Topology) -> list[StepSamples]:
@@ -179,8 +179,8 @@ def _slow_periods(
 def _without_load(
     reader: _Reader, timed: PlacedInTime, load_samples: Sequence[StepSamples], samples: Samples
 ) -> Iterator[IdleSamples]:
-    """Yield what each source of controllers reported while no load ran. Of a load that writes, only the time before
-    it counts: afterwards, an array may be busy with what was written."""
+    """Yield each controller source's samples while no load ran. For a load that writes, only the time before it
+    counts: afterwards, an array may be busy with the written data."""
     if "controller" not in samples:
         return
     began_us = reader.recording.started_us
@@ -219,7 +219,7 @@ def _series(steps: Sequence[Step], samples: Sequence[StepSamples]) -> list[StepS
 def _read_by_no_other(
     topology: Topology, summaries: Sequence[StepSamples], samples: Sequence[StepSamples]
 ) -> list[StepSamples]:
-    """Return what results say of block devices in steps in which no other source has read these."""
+    """Return the block-device samples of result files, in steps in which no other source has read these devices."""
 
     def place(each: StepSamples) -> tuple[str, str | None]:
         return each.step, topology.known_as.get((each.source, "lun", each.entity))

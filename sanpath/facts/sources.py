@@ -20,7 +20,7 @@ from sanpath.recording.reading.recording import Recording
 _POLLED = ("switch_port", "array", "volume")
 """Kinds whose windows a verdict needs, in addition to those of the load."""
 WINDOWS = 4
-"""Whole windows of a step that its verdict needs for a better grade than the lowest."""
+"""Whole windows of a step that a verdict needs for a grade above the lowest."""
 Judged = Mapping[tuple[str, str], Collection[str]]
 """(source, step) → its ids of the arrays or volumes whose figures stand for the array's side of the test."""
 _Windows = dict[str, tuple[int, float]]
@@ -47,7 +47,7 @@ def source_rows(
         clock = clocks.get(declaration.name)
         source_events = [event for source, event in events if source == declaration.name]
         counts = Counter(event.name for event in source_events)
-        # A file is read once: how long that takes says nothing of the device.
+        # A file is read once: the duration of reading says nothing about the device.
         polled = [] if any(event.name == "imported" for event in source_events) else done
         complaints = [text for event in source_events if (text := _complaint(event)) is not None]
         yield {
@@ -73,7 +73,7 @@ def source_rows(
 
 
 def parts_read(declaration: Declaration) -> list[str]:
-    """Return the parts of a setup that a source may read. What a load generator knows of its host does not count."""
+    """Return the parts of a setup that a source may read. A load generator's knowledge of its host does not count."""
     kinds = {table.kind for table in declaration.tables}
     return [
         name
@@ -142,9 +142,8 @@ def _fewest(steps: Sequence[Step], windows: _Windows) -> tuple[int, str]:
 
 
 def _window_facts(steps: Sequence[Step], windows: _Windows | None, every_seconds: float) -> FactRow:
-    """Return the windows of a source in the step in which it has the fewest. Without values: it has none in any step.
-
-    `every_seconds`: their length where the source gave none. A step may begin in the middle of a window."""
+    """Return the windows of a source in the step with the fewest. Without values: it has none in any step.
+    `every_seconds`: their length if the source gave none. A step may begin in the middle of a window."""
     if windows is None:
         return dict.fromkeys(("fewest_windows", "fewest_windows_step", "seconds_of_four_windows"))
     number, step = _fewest(steps, windows)

@@ -10,7 +10,7 @@ from typing import Literal
 import duckdb
 import numpy as np
 
-from sanpath.facts.fabric.links import ABOVE_LINE_RATE, SampledPort, counts_too_much, sampled_port
+from sanpath.facts.fabric.links import ABOVE_LINE_RATE_RATIO, SampledPort, counts_too_much, sampled_port
 from sanpath.facts.facts import CHART_KINDS, Facts
 from sanpath.facts.hop_utilisation import HopUtilisation, hop_utilisation
 from sanpath.facts.over_time import Grid, Values, counter_windows
@@ -27,11 +27,11 @@ from sanpath.topology.topology import Topology
 Quantity = Literal["payload", "load_latency", "device_latency", "array_latency", "utilisation"]
 
 _MAX_POINTS = 300
-"""Most points of a line: sanpath's own choice, more are not told apart in a chart."""
+"""Largest number of points of a line: sanpath's own choice, because more cannot be distinguished."""
 _MIN_POINT_SECONDS = 1.0
 """Shortest time between two points of a line."""
 _MAX_LINES = 6
-"""Most lines of links in a chart: more cannot be distinguished."""
+"""Largest number of link lines in a chart: more cannot be distinguished."""
 _MIN_UTILISATION = 0.01
 """A link whose utilisation never exceeds this ratio is not drawn."""
 _SPEED = "link_speed_bits_per_second"
@@ -52,10 +52,8 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Lines over the same moments. `start_us`: begin on the recorder's clock.
-
-    `moments` and the limits of `steps` (name, from, to) are in seconds after it. `hops`: of the path that was asked
-    for, in its order."""
+    """Lines over the same moments. `start_us`: begin on the recorder's clock. `moments` and the limits of `steps`
+    (name, from, to) are in seconds after it. `hops`: of the requested path, in its order."""
 
     start_us: int
     moments: tuple[float, ...]
@@ -217,12 +215,12 @@ def _link_lines(
 
 
 def _counts_too_much_in_a_step(port: SampledPort, steps: Sequence[Step]) -> bool:
-    """Return whether a port counts more than its speed lets through in any step: over the entire recording, pauses
-    may hide it."""
+    """Return whether a port counts more than its speed allows in any step: over the entire recording, pauses may hide
+    it."""
     if port.capacity is None:
         return False
     busiest = max((rate for direction in DIRECTIONS for rate, _ in port.windows(direction)), default=0.0)
-    if busiest <= ABOVE_LINE_RATE * port.capacity.data_bytes_per_second:
+    if busiest <= ABOVE_LINE_RATE_RATIO * port.capacity.data_bytes_per_second:
         return False
     return any(counts_too_much(replace(port, sample=_in_step(port.sample, step))) for step in steps)
 

@@ -46,7 +46,7 @@ class Finish:
     for_a_person: str = ""
 
 
-def start_order(plan: ProbePlan, reason: str = "the load as it was given") -> Order:
+def start_order(plan: ProbePlan, reason: str = "the load as given") -> Order:
     """The first step: the load as a person named it."""
     return Order(_named(plan.start), START, reason, plan.hosts[0])
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sanpath.catalogue.capacity import Technology, link_capacity
-from sanpath.facts.fabric.links import ABOVE_LINE_RATE
+from sanpath.facts.fabric.links import ABOVE_LINE_RATE_RATIO
 from sanpath.facts.samples.counters import PORT_SPEED
 from sanpath.model import DIRECTIONS
 from sanpath.pulse.link_counters import WiredLink
@@ -45,7 +45,7 @@ def _uses(link: WiredLink, rounds: Mapping[str, Rounds]) -> Iterator[LinkNow]:
         capacity = _capacity(link.technology, window.gauge(PORT_SPEED) or 0.0)
         if capacity is None:
             continue
-        limit = ABOVE_LINE_RATE * capacity.data_bytes_per_second
+        limit = ABOVE_LINE_RATE_RATIO * capacity.data_bytes_per_second
         read, write = window.rate(port.read), window.rate(port.write)
         for back in range(2, _LONGEST + 1):
             # With a caching agent a short window may exceed the capacity of a link; a longer window does not.
@@ -118,5 +118,5 @@ def _utilisation(batch: Batch, before: Batch | None, counters: Sequence[str], te
         with np.errstate(divide="ignore", invalid="ignore"):
             rate = growth * (batch.columns[counter].scale if counter in batch.columns else 0.0) / seconds
         busier = np.fmax(busier, rate)
-    unsure |= busier > ABOVE_LINE_RATE * full
+    unsure |= busier > ABOVE_LINE_RATE_RATIO * full
     return np.where(unsure, np.inf, busier / full)

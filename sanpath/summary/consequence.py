@@ -13,12 +13,12 @@ from sanpath.summary.names import readable
 from sanpath.summary.step_figures import in_flight, is_single_direction, main_direction, of_size, use_of
 from sanpath.units import count, counted, duration, iops, percent, percent_rounded
 
-_FEWER = 0.7
-"""Share of the I/Os in flight from which a load is clearly lighter: sanpath's own choice."""
+_LIGHTER_RATIO = 0.7
+"""Ratio of I/Os in flight from which a load is clearly lighter: sanpath's own choice."""
 
 
 def consequence(diagnosis: Diagnosis, step: StepResult) -> str | None:
-    """Throughput and latency at the outstanding I/Os, and the share of others on the limiting link."""
+    """Throughput and latency at the outstanding I/Os, and other hosts' share of the limiting link."""
     verdict = diagnosis.verdict
     first = verdict.bottlenecks[0] if verdict.bottlenecks else None
     direction = first.direction if first is not None else main_direction(step)
@@ -28,14 +28,14 @@ def consequence(diagnosis: Diagnosis, step: StepResult) -> str | None:
     if first is not None and first.slows_below(result.ops_per_second):
         slow = iops(first.ceiling_ops_per_second or 0.0)
         return f"{iops(result.ops_per_second)} on average, {slow} once it slows down."
-    words = _law_words(step, direction, result) + _flush_words(step)
+    words = _littles_law(step, direction, result) + _flush_words(step)
     if (stalls := result.stalls) is not None and stalls.lost_ratio >= STALLS_MATTER:
         cost = percent(stalls.lost_ratio)
-        words += f". Between stalls it is {iops(stalls.ops_otherwise)}: they cost {cost} of the throughput"
+        words += f". Between stalls it reaches {iops(stalls.ops_otherwise)}: the stalls cost {cost} of the throughput"
     if first is not None and (flat_words := _flat_words(diagnosis, step, direction)) is not None:
         words = flat_words
     if first is not None and (foreign_share := _foreign_share(use_of(diagnosis, first.entity, direction))) >= SHARED:
-        words += f". {percent_rounded(foreign_share)} of the link's bytes are other hosts'"
+        words += f". Other hosts move {percent_rounded(foreign_share)} of the link's bytes"
     if first is not None and (also := _also_saturated(first) or _without_credit(diagnosis, first)):
         words += f". {also}"
     if busy := busy_words(diagnosis):
@@ -46,14 +46,14 @@ def consequence(diagnosis: Diagnosis, step: StepResult) -> str | None:
 
 
 def _doubt(diagnosis: Diagnosis, step: StepResult) -> str:
-    """Why the figures of the step are in doubt, as a sentence; "" where nothing says so. Of several reasons the
-    first."""
+    """Why the step's figures are in doubt, as a sentence; "" if nothing makes them doubtful. The first of several
+    reasons."""
     hits = (f for f in diagnosis.findings if f.role == "validity" and f.outcome == "hit" and step.name in f.steps)
     return next((finding.title for finding in hits), "")
 
 
 def _flat_words(diagnosis: Diagnosis, step: StepResult, direction: str) -> str | None:
-    """Words for more outstanding I/Os that add only latency. None: no other step shows that."""
+    """Words for more outstanding I/Os that add only latency. None: no other step shows it."""
     for curve in diagnosis.verdict.curves:
         point = next((candidate for candidate in curve.points if candidate.step == step.name), None)
         if curve.direction != direction or point is None:
@@ -65,7 +65,7 @@ def _flat_words(diagnosis: Diagnosis, step: StepResult, direction: str) -> str |
         ]
         low = min(equally_fast, key=attrgetter("in_flight"))
         high = max(equally_fast, key=attrgetter("in_flight"))
-        if low.in_flight <= _FEWER * high.in_flight and low.latency_seconds < high.latency_seconds:
+        if low.in_flight <= _LIGHTER_RATIO * high.in_flight and low.latency_seconds < high.latency_seconds:
             noun = "I/Os" if is_single_direction(step, direction) else f"{direction}s"
             return (
                 f"From {count(low.in_flight)} to {count(high.in_flight)} outstanding {noun}, throughput stays at "
@@ -75,7 +75,7 @@ def _flat_words(diagnosis: Diagnosis, step: StepResult, direction: str) -> str |
     return None
 
 
-def _law_words(step: StepResult, direction: str, result: DirectionResult) -> str:
+def _littles_law(step: StepResult, direction: str, result: DirectionResult) -> str:
     """Little's law with its numbers."""
     latency = result.latency_seconds.mean
     is_single = is_single_direction(step, direction)
@@ -91,13 +91,13 @@ def _law_words(step: StepResult, direction: str, result: DirectionResult) -> str
 
 
 def _flush_words(step: StepResult) -> str:
-    """Words for the flushes of each I/O; "" where they take less time than the I/Os."""
+    """Words for the flushes of each I/O; "" if they take less time than the I/Os."""
     flushes, ops = step.in_flight.flushes, step.ops_per_second
     return f"; its flushes take {duration(flushes / ops)} more" if flushes > in_flight(step) and ops else ""
 
 
 def _also_saturated(first: Bottleneck) -> str:
-    """Words for links that are saturated as well; "" for none. Relieving only one of them gains next to nothing."""
+    """Words for links that are also saturated; "" for none. Relieving only one of them gains next to nothing."""
     if first.kind != "link" or not first.coincident:
         return ""
     if len(first.coincident) == 1:
@@ -106,7 +106,8 @@ def _also_saturated(first: Bottleneck) -> str:
 
 
 def _without_credit(diagnosis: Diagnosis, first: Bottleneck) -> str:
-    """Words for the time that a switch may not send to the device that slows the others down; "" if not counted."""
+    """Words for the time in which a switch may not send to the device that slows the others down; "" if not
+    counted."""
     ratios = [
         ratio
         for finding in diagnosis.findings

@@ -9,8 +9,9 @@ from sanpath.topology.names import IDENTIFIER, named, noun
 from sanpath.topology.topology import Topology
 from sanpath.units import counted
 
-_LETTERS = 20
-"""Longer identifiers are cut in the middle, because they differ at their end: sanpath's own choice, half a column."""
+_MAX_LETTERS = 20
+"""Longest identifier that is not shortened in the middle (identifiers differ at their end): sanpath's own choice,
+half a column."""
 QUEUES = ("hba", "lun", "vdisk")
 """Kinds of a bottleneck that are queues of hosts."""
 
@@ -33,23 +34,23 @@ def readable(entity: str) -> str:
 
 
 def with_owner(entity: str) -> str:
-    """The name of a part and of what it belongs to: `lun:esx7/naa.1` is naa.1 on esx7."""
+    """The name of a part with its owner: `lun:esx7/naa.1` is naa.1 on esx7."""
     owner, _, local_name = entity.partition(":")[2].partition("/")
-    return f"{_cut(local_name)} on {_cut(owner)}" if local_name else readable(entity)
+    return f"{_shortened(local_name)} on {_shortened(owner)}" if local_name else readable(entity)
 
 
 def _end(name: str) -> str:
     owner, _, local_name = name.partition("/")
-    return " ".join(_cut(word) for word in (owner, local_name) if word)
+    return " ".join(_shortened(word) for word in (owner, local_name) if word)
 
 
-def _cut(name: str) -> str:
-    return name if len(name) <= _LETTERS or not IDENTIFIER.fullmatch(name) else f"{name[:4]}…{name[-12:]}"
+def _shortened(name: str) -> str:
+    return name if len(name) <= _MAX_LETTERS or not IDENTIFIER.fullmatch(name) else f"{name[:4]}…{name[-12:]}"
 
 
 def with_others(name: str, bottlenecks: Sequence[Bottleneck]) -> str:
-    """The name of the first bottleneck, with the others of its kind: device db0 sda and 39 others. Of queues that are
-    full together, all are relieved."""
+    """The name of the first bottleneck, with the others of its kind: device db0 sda and 39 others. Queues that are
+    full together are all named, because all of them have to be relieved."""
     first = bottlenecks[0]
     alike = dict.fromkeys(other.entity for other in bottlenecks[1:] if other.kind == first.kind)
     alike |= dict.fromkeys(first.coincident if first.kind in QUEUES else ())

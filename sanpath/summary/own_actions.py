@@ -1,4 +1,4 @@
-"""What a verdict asks for where no rule has a remedy."""
+"""The first action of a verdict for which no rule has a remedy."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from sanpath.topology.paths import placed_loads
 from sanpath.topology.topology import Topology
 from sanpath.units import count
 
-_OF_A_VERDICT: Mapping[str, str] = {
+_ACTION_BY_VERDICT: Mapping[str, str] = {
     "concurrency_limited": "Run the test with more outstanding I/Os",
     "cannot_tell": "Repeat the test, and let sanpath read more of the path (sanpath init)",
     "generator_limited": "Give the load generator more processes, or faster processors",
 }
 _OVERLAP_FLUSHES = "Run the test with more processes, so that their flushes overlap"
 _MORE_THREADS = "Run the test with more threads"
-_RAISE = "Raise or remove the limit of {name}"
-_OF_A_BOTTLENECK: Mapping[str, str] = {
+_RAISE_LIMIT = "Raise or remove the limit of {name}"
+_ACTION_BY_BOTTLENECK: Mapping[str, str] = {
     "array": "Find in the statistics of {name} what keeps it busy, and for which hosts",
     "core": "Spread the work of the full core of {name} over more cores",
     "credit_stall": "Find out why the device at {name} returns no credits",
     "data_sheet": "Check the limit of {name} that was entered by hand",
-    "drive": "Spread the load over more drives beside {name}",
+    "drive": "Spread the load over more drives than {name}",
     "hba": "Read the queue depth of {name}; raise it if the queue is full",
     "io_stack": "Look for a limit above the block device of {name}",
     "io_thread": "Give the disks of {name} more threads",
@@ -38,37 +38,37 @@ _OF_A_BOTTLENECK: Mapping[str, str] = {
     "tcp_window": "Enlarge the TCP window of {name}",
     "vdisk": "Read the queue depth of {name}; raise it if the queue is full",
 }
-"""Kind of a bottleneck, as in docs/output-contract.md → the action against it. All of them are here."""
+"""Kind of a bottleneck, as in docs/output-contract.md → the action against it, for all kinds."""
 
 
 def own_action(verdict: Verdict, topology: Topology, step: StepResult | None) -> str | None:
-    """What a verdict asks for where no rule has a remedy. None: nothing. `step`: the step that it is from."""
+    """The first action if no rule has a remedy. None: there is none. `step`: the step that the verdict comes from."""
     first_suspect = next(iter(verdict.suspects), None)
     if verdict.kind == "generator_limited" and first_suspect is not None and first_suspect.machine is not None:
-        return f"Free {first_suspect.place} of everything else, or use more or faster ones"
+        return f"Stop other work on {first_suspect.place}, or use more or faster ones"
     if verdict.kind == "concurrency_limited" and step is not None and step.in_flight.flushes > in_flight(step):
         return _OVERLAP_FLUSHES
     if verdict.kind == "concurrency_limited" and not sets_depth(topology, placed_loads(topology)):
         return _MORE_THREADS
     if verdict.kind not in ("bottleneck", "configured_cap") or not verdict.bottlenecks:
-        return _OF_A_VERDICT.get(verdict.kind)
+        return _ACTION_BY_VERDICT.get(verdict.kind)
     first = verdict.bottlenecks[0]
-    action = _RAISE if verdict.kind == "configured_cap" else _OF_A_BOTTLENECK.get(first.kind)
+    action = _RAISE_LIMIT if verdict.kind == "configured_cap" else _ACTION_BY_BOTTLENECK.get(first.kind)
     name = with_others(described(topology, first.entity), verdict.bottlenecks)
     if first.kind == "retries" and first.coincident:
         name = f"one of {1 + len(first.coincident)} links"
     if first.kind in QUEUES and (depth := _depth(first, step)) is not None:
-        return f"Raise the queue depth of {name} above {count(depth)}{_setting(topology, first)}"
+        return f"Raise the queue depth of {name} above {count(depth)}{_setting_name(topology, first)}"
     return None if action is None else action.format(name=name)
 
 
 def _depth(first: Bottleneck, step: StepResult | None) -> float | None:
-    """The queue depth of a bottleneck as a source reports it. None: none does."""
+    """The queue depth of a bottleneck, as a source reports it. None: no source does."""
     planes = () if step is None else step.in_flight.planes
     return next((plane.admitted for plane in planes if plane.entity == first.entity and plane.admitted), None)
 
 
-def _setting(topology: Topology, first: Bottleneck) -> str:
-    """What the setting is called at the host, in brackets; "" where that is not known."""
+def _setting_name(topology: Topology, first: Bottleneck) -> str:
+    """The host's name for the setting, in brackets; "" if not known."""
     is_esxi = first.kind == "lun" and first.entity in topology.entities and platform(topology, first.entity) == "esxi"
     return " (Device Max Queue Depth)" if is_esxi else ""

@@ -1,4 +1,4 @@
-"""Figures of the step of the verdict that several lines of the summary state."""
+"""Figures of the verdict's step that several lines of the summary use."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sanpath.units import kibibytes
 
 
 def use_of(diagnosis: Diagnosis, entity: str, direction: str) -> ElementUse | None:
-    """How busy an element is. None: nothing counts it."""
+    """The utilisation of an element. None: nothing counts it."""
     step = diagnosis.verdict.from_step
     return next((u for u in diagnosis.elements if (u.entity, u.step, u.direction) == (entity, step, direction)), None)
 

@@ -30,8 +30,8 @@ def summary(diagnosis: Diagnosis, topology: Topology, others: Sequence[Verdict] 
     action, number, gain = _action(diagnosis, topology, step)
     reason, _, consequences = diagnosis.verdict.headline.partition(":")
     unjudged = Summary(
-        verdict=_begun_with_a_capital(reason),
-        consequence=_sentences(_begun_with_a_capital(consequences.strip()), diagnosis.run.load_ended),
+        verdict=_capitalised(reason),
+        consequence=_sentences(_capitalised(consequences.strip()), diagnosis.run.load_ended),
         path=path,
         off_path=off_path,
         more_paths=other_paths,
@@ -55,7 +55,7 @@ def _sentences(*texts: str | None) -> str | None:
     return " ".join([*(text if text.endswith(".") else f"{text}." for text in before), last]) or None
 
 
-def _begun_with_a_capital(text: str) -> str:
+def _capitalised(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}"
 
 
@@ -79,12 +79,12 @@ def _array_cleared(diagnosis: Diagnosis, step: StepResult) -> str | None:
     array_seconds = [sum(part.seconds) / 2 for part in inside if not part.is_limit_wait]
     without = ", without the wait for the limit" if len(array_seconds) < len(inside) else ""
     total = budgets[0].total_seconds if budgets else 0.0
-    # Most of the time in it, constant, is no evidence that convinces.
+    # A constant time that is most of the latency convinces nobody.
     is_short = 0 < sum(array_seconds) <= total / 2
     time_words = (
         f": I/Os spend {duration(sum(array_seconds))} of {duration(total)} in it{without}" if is_short else ""
     )
-    own_steps = {step.name, WHOLE_RUN}  # What is wrong with another step is told as a finding.
+    own_steps = {step.name, WHOLE_RUN}  # Problems of another step are findings.
     doubts = any(f.role == "validity" and f.outcome == "hit" and own_steps & set(f.steps) for f in diagnosis.findings)
     validity = " The test itself is in doubt: see Findings." if doubts else ""
     return f"{subject} is not the problem{time_words}{_tested_rate(cleared)}.{validity}"
@@ -96,7 +96,7 @@ def _tested_rate(cleared: Cleared) -> str:
 
 
 def _fabric_cleared(diagnosis: Diagnosis) -> str | None:
-    """The words if every link that the test crosses was counted and cleared. None: not so."""
+    """Words if every link that the test crosses was counted and cleared. None: not so."""
     if any(b.layer == "fabric" for b in diagnosis.verdict.bottlenecks):
         return None
     uses = [use for use in diagnosis.elements if use.step == diagnosis.verdict.from_step and use.on_loaded_path]
@@ -130,14 +130,14 @@ def _action(
     if first_step is None or (
         first_step.purpose != "limit" and not undecided and (own or first_step.purpose == "risk")
     ):
-        # What removes a risk, or makes the test valid, changes nothing of the limit.
+        # A remedy for a risk, or for the test's validity, does not change the limit.
         return own, None, None
     return first_step.action, first_step.number, _gain(diagnosis, first_step, step)
 
 
 def _makes_valid(diagnosis: Diagnosis) -> PlanStep | None:
-    """The step without which the test says nothing about the storage: what limits it is not worth a change before.
-    None: it does."""
+    """The step without which the test proves nothing about the storage: before it, changing the limit is not
+    worthwhile. None: the test is valid."""
     step = diagnosis.verdict.from_step
     severe = {
         (f.rule, f.entity)
@@ -162,7 +162,7 @@ def _gain(diagnosis: Diagnosis, first: PlanStep, step: StepResult | None) -> str
         return f"up to {iops(high)}, latency down to {best} {depth}; next limit: {next_words}"
     bottleneck = next(iter(diagnosis.verdict.bottlenecks), None)
     result = step.directions.get(bottleneck.direction) if step is not None and bottleneck is not None else None
-    # More links of the same speed bring nothing where a slow device holds back what is on them.
+    # More links of the same speed gain nothing if a slow device holds back their traffic.
     if bottleneck is not None and bottleneck.kind != "credit_stall" and result is not None:
         links = _usable_links(first, diagnosis.findings)
         if first.relieves_idle_paths and links:

@@ -14,22 +14,22 @@ from sanpath.topology.topology import Topology
 from sanpath.units import bandwidth, count, counted, iops, percent_likely, percent_rounded
 from sanpath.verdict.model import LEAST_PROBABILITY
 
-_FULL = 0.8
+_FULL_LINK_RATIO = 0.8
 """Utilisation from which the link to a slow device is called saturated: sanpath's own choice. A device that does not
 drain leaves its link idle in between."""
-_FULL_QUEUE = 0.95
-"""Share of its slots from which a queue is called full, as in the rule lun-queue-limits."""
-_NEARLY_FULL = 0.8
+_FULL_QUEUE_RATIO = 0.95
+"""Share of its slots in use from which a queue is called full, as in the rule lun-queue-limits."""
+_NEARLY_FULL_RATIO = 0.8
 """Share from which it is called nearly full: sanpath's own choice. A queue that holds fewer has a lower limit."""
-_MOST_WORDS = 12
-"""A line of more is not read at a glance: sanpath's own choice."""
-_BY_MEMORY = "test-answered-by-cache"
+_MAX_WORDS = 12
+"""Largest number of words that is read at a glance: sanpath's own choice."""
+_MEMORY_RULE = "test-answered-by-cache"
 
 
 def verdict_line(diagnosis: Diagnosis, topology: Topology, step: StepResult) -> str:
-    """The verdict in a line. `step`: the step that it is from."""
+    """The verdict in a line. `step`: the step that it comes from."""
     text = _words(diagnosis, topology, step)
-    if (times := _times(diagnosis.verdict.bottlenecks)) and not text.endswith(")"):
+    if (times := _time_share(diagnosis.verdict.bottlenecks)) and not text.endswith(")"):
         text = _fitting(f"{text}, {times}", text)
     return f"{text[:1].upper()}{text[1:]}" if text.startswith(("link ", "something ")) else text
 
@@ -46,10 +46,10 @@ def _words(diagnosis: Diagnosis, topology: Topology, step: StepResult) -> str:
             limit_kind = {"vdisk": "IOPS limit", "cgroup": "Limit", "host": "Limit"}.get(first.kind, "QoS limit")
             subject = f"{limit_kind} of {described(topology, first.entity)}"
             rate = sum(result.bytes_per_second for result in step.directions.values())
-            if (limit := _configured(topology, first.entity, rate, step.ops_per_second)) is not None:
+            if (limit := _configured_limit(topology, first.entity, rate, step.ops_per_second)) is not None:
                 return f"{subject} is reached ({limit})"
             if len(targets_of(topology, *placed_loads(topology))[1]) > 1:
-                return f"{subject} is reached"  # What the test reaches is not what this one volume lets through.
+                return f"{subject} is reached"  # The test's throughput is not what this single volume allows.
             return _fitting(f"{subject} is reached: {bandwidth(rate)}, {reached}", f"{subject} is reached")
         case "concurrency_limited":
             if (flushes := step.in_flight.flushes) > in_flight(step):
@@ -63,15 +63,16 @@ def _words(diagnosis: Diagnosis, topology: Topology, step: StepResult) -> str:
         case "healthy":
             return f"Healthy: the requested {reached} are served with headroom"
         case _ if _is_answered_by_memory(diagnosis):
-            return "Not a test of the storage: memory answers it"
+            return "Not a test of the storage: memory answers the I/Os"
         case _:
             return _unproven(diagnosis, topology)
 
 
-def _configured(topology: Topology, entity: str, bytes_per_second: float, ops_per_second: float) -> str | None:
-    """The limit that is set for an array's volume or host, in words; of two, the one that the load uses more of.
+def _configured_limit(topology: Topology, entity: str, bytes_per_second: float, ops_per_second: float) -> str | None:
+    """The configured limit of an array's volume or host, in words; of two, the one with the higher utilisation.
 
-    None: it was not read, or it may be that of the volume's group."""
+    None: it was not read, or it may be its volume group's.
+    """
     attributes = topology.entities[entity].attributes if entity in topology.entities else {}
     used = {
         words(limit): rate / limit
@@ -86,11 +87,11 @@ def _configured(topology: Topology, entity: str, bytes_per_second: float, ops_pe
 
 def _is_answered_by_memory(diagnosis: Diagnosis) -> bool:
     step = diagnosis.verdict.from_step
-    return any(f.rule == _BY_MEMORY and f.outcome == "hit" and step in f.steps for f in diagnosis.findings)
+    return any(f.rule == _MEMORY_RULE and f.outcome == "hit" and step in f.steps for f in diagnosis.findings)
 
 
-def _times(bottlenecks: Sequence[Bottleneck]) -> str:
-    """For how much of the time the first bottleneck limits, in words; "": for all of it."""
+def _time_share(bottlenecks: Sequence[Bottleneck]) -> str:
+    """Share of the time for which the first bottleneck limits, in words; "": all of it."""
     ratio = bottlenecks[0].time_ratio if bottlenecks else None
     return "" if ratio is None else f"{percent_rounded(ratio)} of the time"
 
@@ -111,14 +112,14 @@ def _bottleneck(diagnosis: Diagnosis, topology: Topology, first: Bottleneck, ste
                 if use is not None and use.utilisation is not None
                 else ""
             )
-            if times := _times([first]):
+            if times := _time_share([first]):
                 return f"{speed}link {name} is saturated {times} ({first.direction}s)"
             return f"{speed}link {name} is saturated ({utilisation}{first.direction}s)"
         case "path_policy" if not first.coincident:
             return f"I/Os of {name} use paths that are not optimised"
         case "path_policy":
             return f"Paths of {name} are used one at a time"
-        case "credit_stall" if (first.utilisation or 0.0) >= _FULL:
+        case "credit_stall" if (first.utilisation or 0.0) >= _FULL_LINK_RATIO:
             return f"Saturated link to {_device(topology, first)} backs up the fabric"
         case "credit_stall" if first.culprit is None:
             return f"Link {name} has too few buffer credits"
@@ -131,7 +132,7 @@ def _bottleneck(diagnosis: Diagnosis, topology: Topology, first: Bottleneck, ste
         case "retries" if first.coincident:
             return f"One of {1 + len(first.coincident)} links loses I/Os: retries cause the latency"
         case "retries":
-            return _sentence(f"{described(topology, first.entity)} loses I/Os: retries cause the latency", first)
+            return _capitalised(f"{described(topology, first.entity)} loses I/Os: retries cause the latency", first)
         case "tcp_window":
             return f"TCP window of {name} is full"
         case "io_thread":
@@ -139,7 +140,7 @@ def _bottleneck(diagnosis: Diagnosis, topology: Topology, first: Bottleneck, ste
         case "io_stack":
             return f"I/Os wait in {described(topology, first.entity)} above its block device"
         case "core" if first.utilisation is None:
-            return _sentence(f"{described(topology, first.entity)} is slow to read received data", first)
+            return _capitalised(f"{described(topology, first.entity)} is slow to read received data", first)
         case "core":
             return f"One processor core of {name} is saturated"
         case "pcie":
@@ -174,30 +175,30 @@ def _fullness(first: Bottleneck, step: StepResult) -> tuple[str, str]:
         return "full", ""
     slots = planes[0].admitted or 0.0
     used = sum(p.measured[1] + p.others for p in planes if p.plane == planes[0].plane)
-    if _NEARLY_FULL <= used / slots < _FULL_QUEUE:
+    if _NEARLY_FULL_RATIO <= used / slots < _FULL_QUEUE_RATIO:
         return "nearly full", f" ({used:.0f} of {count(slots)})"
-    # A limit below the reported depth may be what holds the I/Os back.
-    return "full", f" ({counted(slots if used >= _FULL_QUEUE * slots else used, 'slot')})"
+    # A limit below the reported depth may hold the I/Os back.
+    return "full", f" ({counted(slots if used >= _FULL_QUEUE_RATIO * slots else used, 'slot')})"
 
 
 def _array(topology: Topology, first: Bottleneck, step: StepResult) -> str:
     name, result = described(topology, first.entity), step.directions.get(first.direction)
     if result is not None and first.slows_below(result.ops_per_second):
-        return _sentence(f"{name} slows down under sustained load", first)
+        return _capitalised(f"{name} slows down under sustained load", first)
     rate = first.ceiling_ops_per_second or (result.ops_per_second if result is not None else None)
     reached = f" at {iops(rate)} ({first.direction})" if rate else f" ({first.direction})"
-    # An array that no source reads is named by the first of its ports.
+    # An unread array is named by the first of its ports.
     if first.entity.startswith("array_port:"):
         name = f"array behind port {readable(first.entity)}"
     if first.by_exclusion:
-        return _sentence(f"{name} limits{reached}, by exclusion", first)
+        return _capitalised(f"{name} limits{reached}, by exclusion", first)
     if not first.entity.startswith("array_port:"):
         name = {"array_front": "front end of ", "array_back": "back end of "}.get(first.layer, "") + name
-    return _sentence(f"{name} is saturated{reached}", first)
+    return _capitalised(f"{name} is saturated{reached}", first)
 
 
-def _sentence(text: str, first: Bottleneck) -> str:
-    """A sentence with a capital letter in front, unless it begins with the element's own name, as array1 does."""
+def _capitalised(text: str, first: Bottleneck) -> str:
+    """The text with a capital first letter, unless it begins with the element's own name, such as array1."""
     return text if text.startswith(readable(first.entity)) else f"{text[:1].upper()}{text[1:]}"
 
 
@@ -210,14 +211,14 @@ def _unproven(diagnosis: Diagnosis, topology: Topology) -> str:
         name = described(topology, first.entity)
     what, short = "Bottleneck not proven; most likely", "Most likely"
     if first.place:
-        # What lies there was not read, but where it lies may be as good as certain.
+        # What is there was not read, but the place may be as good as certain.
         is_certain = first.probability >= LEAST_PROBABILITY["A"]
         what, short = ("The limit is", "Limit:") if is_certain else ("Not proven; most likely", short)
     return _fitting(*(f"{beginning} {name} ({percent_likely(first.probability)})" for beginning in (what, short)))
 
 
 def _fitting(line: str, shorter: str) -> str:
-    return line if len(line.split()) <= _MOST_WORDS else shorter
+    return line if len(line.split()) <= _MAX_WORDS else shorter
 
 
 def _speed(use: ElementUse | None) -> str:

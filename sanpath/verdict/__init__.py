@@ -1,1 +1,1 @@
-"""The verdict: what limits the test, what was cleared, what could not be seen, what comes next."""
+"""The verdict: what limits the test, what was cleared, what was not measured, and what would limit next."""

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 LEAST_PROBABILITY: Mapping[Grade, float] = {"A": 0.97, "B": 0.85}
 """The probability that a grade needs; any other verdict is C."""
 NAMED = 0.6
-"""Probability, as it is reported, from which a suspect is named: three to two. Whoever accuses the wrong one is not
-believed again, and what is most likely is reported below it as well."""
+"""Reported probability from which a suspect is named: three to two. Nobody believes a tool again that blamed the
+wrong element, and the most likely suspect is reported below the verdict anyway."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +23,9 @@ class Judgement:
     """What limits one direction of one step.
 
     `following`: what would limit next, None: unknown. `experiments`: measurements that would separate the suspects,
-    the best first. `windows`: whole windows of the slowest source. `probability` and `suspects`: as of a verdict.
-    `part`: the hosts or jobs whose I/Os it was judged by, in words, "": all. `wait_seconds`: how long an I/O waits at
-    what limits below the host's last clock and above the array's, None: the verdict names nothing there.
+    the best first. `windows`: whole windows of the slowest source. `probability` and `suspects`: as in a verdict.
+    `part`: the hosts or jobs whose I/Os were judged, in words, "": all. `wait_seconds`: wait of an I/O at the limit,
+    below the host's last clock and above the array's, None: the verdict names nothing there.
     """
 
     load: LoadFacts
@@ -43,7 +43,7 @@ class Judgement:
 
     @property
     def experiment(self) -> Experiment | None:
-        """The measurement that would separate the suspects best. None: there is none."""
+        """The measurement that would best separate the suspects. None: there is none."""
         return self.experiments[0] if self.experiments else None
 
     @property

@@ -278,7 +278,7 @@ def confidence_lines(diagnosis: Diagnosis) -> list[str]:
         lines.append(printable(step.verdict.part))
     lines += [f"likelihood {line}" for line in suspect_lines(verdict)]
     if _too_few_windows(diagnosis) is not None:
-        lines.append("to be surer: make the steps longer, or poll more often")
+        lines.append("for higher confidence: make the steps longer, or poll more often")
     if verdict.decide_with and verdict.grade != "A":  # At A, hardly any outcome would change the verdict.
         lines.append(f"to be surer: {verdict.decide_with}")
         lines += [_meaning(verdict.experiment)] if verdict.experiment is not None else []
@@ -359,7 +359,7 @@ def next_text(diagnosis: Diagnosis) -> str | None:
     limit = f"{short(following.entity)} {following.change}".strip()
     return (
         f"with every saturated element relieved, {limit} limits next: up to {iops(high)}, down to {duration(fast)} "
-        f"with as many outstanding I/Os. The rest of the path has carried {iops(low)} ({duration(slow)}); more is "
+        f"with the same outstanding I/Os. The rest of the path has carried {iops(low)} ({duration(slow)}); more is "
         "untested"
     )
 

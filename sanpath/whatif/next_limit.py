@@ -11,13 +11,13 @@ from sanpath.facts.facts import Facts
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, number
 from sanpath.verdict.evidence.step import drift
-from sanpath.verdict.hypotheses.claim import gain_of, next_of
+from sanpath.verdict.hypotheses.claim import latency_gain, next_limit
 from sanpath.verdict.model import Judgement
 from sanpath.whatif.ceilings import Ceiling, ceilings, technology_of, unloaded_interval
 from sanpath.whatif.change import Change
 
 
-def with_next_limit(facts: Facts, judged: Judgement) -> Judgement:
+def with_next_limit(facts: Facts, judgement: Judgement) -> Judgement:
     """The judgement, with the next limit once its full links are relieved, and the share of the latency that
     disappears then.
 
@@ -25,23 +25,26 @@ def with_next_limit(facts: Facts, judged: Judgement) -> Judgement:
     carries a part of the load alone, or is full for a part of the time, in which the figures of the step are not
     those of the load. A step that was not steady predicts nothing.
     """
-    first = next(iter(judged.bottlenecks), None)
+    first = next(iter(judgement.bottlenecks), None)
     if (
         first is None
         or first.time_ratio is not None
         or first.kind != "link"
         or first.utilisation is None
-        or first.direction != judged.load.direction
+        or first.direction != judgement.load.direction
     ):
-        return judged
-    if not _is_of_all_parts(facts, first, judged.load):
-        return judged
-    rows = facts.tables["link"].select(step=judged.load.step, direction=first.direction)
-    following = _next_limit(facts, judged.load, [row for row in rows if row["entity"] in first.elements])
+        return judgement
+    if not _is_of_all_parts(facts, first, judgement.load):
+        return judgement
+    rows = facts.tables["link"].select(step=judgement.load.step, direction=first.direction)
+    following = _next_limit(facts, judgement.load, [row for row in rows if row["entity"] in first.elements])
     return replace(
-        judged,
-        bottlenecks=(replace(first, explains=gain_of(following, judged.load)), *judged.bottlenecks[1:]),
-        following=following if drift(facts, judged.load) is None else None,
+        judgement,
+        bottlenecks=(
+            replace(first, explains=latency_gain(following, judgement.load)),
+            *judgement.bottlenecks[1:],
+        ),
+        following=following if drift(facts, judgement.load) is None else None,
     )
 
 
@@ -67,7 +70,7 @@ def _next_limit(facts: Facts, load: LoadFacts, binding: Sequence[FactRow]) -> Ne
     first = min(limits, key=order)
     # Clocks that overlap can make the segments longer than the total; the measured rate is still possible.
     high = max(first.ops_per_second[1], load.ops_per_second)
-    return next_of(load, first.entity, first.change, high)
+    return next_limit(load, first.entity, first.change, high)
 
 
 def faster_link(row: FactRow) -> Capacity | None:

@@ -18,7 +18,7 @@ from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import array_side, array_time
 from sanpath.facts.table import number
 from sanpath.units import iops
-from sanpath.verdict.evidence.step import not_seen
+from sanpath.verdict.evidence.step import unread_parts
 from sanpath.verdict.model import Judgement
 from sanpath.verdict.run_verdict import lightest_judgement
 from sanpath.whatif.ceilings import Ceiling, in_flight_under, unknown_spread_reason, unloaded_interval, wire_times
@@ -127,7 +127,7 @@ def predict(facts: Facts, judgements: Sequence[Judgement], judged: Judgement, ch
     r0 = unloaded_under(facts, judgements, judged, change)
     after = ceilings_under(facts, judgements, judged, change)
     if not after:
-        return Prediction(*recorded, limit, unknown="what would limit then is not known")
+        return Prediction(*recorded, limit, unknown="the next limit is not known")
     first, in_flight = after[0], in_flight_under(facts, load, change)
     if len(load.roots) > 1 and first.entity in change.speeds and first.ops_per_second[1] < load.ops_per_second:
         reason = f"{first.entity} would limit one of several loads, but not the others"
@@ -192,7 +192,7 @@ def _headroom(facts: Facts, load: LoadFacts) -> float:
     I/Os in it."""
     row = array_side(facts.topology, load, facts.tables)
     links = [r for r in facts.tables["link"].select(step=load.step, direction=load.direction) if r["on_loaded_path"]]
-    if row is None or row["queue_seconds"] is None or not_seen(facts, load, links, row):
+    if row is None or row["queue_seconds"] is None or unread_parts(facts, load, links, row):
         return 1.0
     return _HEADROOM if number(row, "queue_ratio") < _LOW_QUEUEING else 1.0
 
@@ -241,7 +241,7 @@ def _unexplained(
     if r0 is None and (change.slots or change.in_flight is not None):
         return "the latency without a queue is not known: add a step with few outstanding I/Os"
     if not before:
-        return f"nothing that could limit it was seen: {judged.first_reason}"
+        return f"nothing that could limit it was measured: {judged.first_reason}"
     least = _allowed(load, before, r0)
     if load.ops_per_second >= _EXPLAINED * least:
         return None

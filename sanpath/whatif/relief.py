@@ -21,27 +21,27 @@ _WORTHWHILE = 1.1
 """A relief with at least this gain is worth a separate change."""
 
 
-def relief(facts: Facts, judged: Judgement, ceiling: Ceiling | None) -> tuple[Change, str]:
+def relief(facts: Facts, judgement: Judgement, ceiling: Ceiling | None) -> tuple[Change, str]:
     """The change that relieves the limit of a step, all coincident elements together, and that change in words.
 
     The change is empty where nothing can be set; the words then say why. `ceiling`: the lowest ceiling that explains
     the step.
     """
-    load = judged.load
-    if not judged.bottlenecks:
+    load = judgement.load
+    if not judgement.bottlenecks:
         if ceiling is not None and ceiling.in_flight is not None and ceiling.entity != load.entity:
             return Change(slots={ceiling.entity: float("inf")}), f"{ceiling.entity} lets all I/Os through"
-        if judged.kind == "concurrency_limited":
+        if judgement.kind == "concurrency_limited":
             total = facts.in_flight_in(load.step)
             return Change(in_flight=2 * total), f"{load.entity}.in_flight={count(2 * total)}"
-        return Change(), f"nothing to relieve: {judged.because[0] if judged.because else judged.kind}"
-    bottleneck = judged.bottlenecks[0]
-    if judged.kind == "configured_cap":
+        return Change(), f"nothing to relieve: {judgement.because[0] if judgement.because else judgement.kind}"
+    bottleneck = judgement.bottlenecks[0]
+    if judgement.kind == "configured_cap":
         lifted = frozenset(bottleneck.elements)
         return Change(lifted=lifted), f"the limit of {', '.join(sorted(lifted))} is lifted"
     match bottleneck.kind:
         case "link":
-            return _links(facts, judged, bottleneck)
+            return _links(facts, judgement, bottleneck)
         case "lun" | "vdisk":
             return Change(slots={bottleneck.entity: float("inf")}), f"{bottleneck.entity} lets all I/Os through"
         case "path_policy" if bottleneck.coincident:
@@ -81,12 +81,12 @@ def with_parallel_links(facts: Facts, load: LoadFacts, links: Sequence[str]) -> 
     return [*links, *parallel]
 
 
-def _links(facts: Facts, judged: Judgement, bottleneck: Bottleneck) -> tuple[Change, str]:
+def _links(facts: Facts, judgement: Judgement, bottleneck: Bottleneck) -> tuple[Change, str]:
     """Links at the speed that both ends support; where that is unknown, as fast as other ports of both switches; else
     at the next higher speed."""
-    key = {"step": judged.load.step, "direction": judged.load.direction}
+    key = {"step": judgement.load.step, "direction": judgement.load.direction}
     speeds, words = {}, []
-    for entity in with_parallel_links(facts, judged.load, bottleneck.elements):
+    for entity in with_parallel_links(facts, judgement.load, bottleneck.elements):
         row = next(iter(facts.tables["link"].select(**key, entity=entity)), None)
         if row is None:
             return Change(), f"{entity} was measured at no switch: what a faster one brings is not known"

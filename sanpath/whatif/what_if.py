@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sanpath.errors import UsageError
 from sanpath.facts.facts import Facts
 from sanpath.verdict.model import Judgement
-from sanpath.verdict.run_verdict import deciding_of_run
+from sanpath.verdict.run_verdict import deciding_judgement
 from sanpath.whatif.change import UNCHANGED
 from sanpath.whatif.kept_ratio import leader_of, with_kept_ratio
 from sanpath.whatif.predict import Check, Prediction, explaining, predict
@@ -37,28 +37,28 @@ def what_if(facts: Facts, judgements: Sequence[Judgement], written: Sequence[str
     """
     if not judgements:
         raise UsageError("no step of this recording was judged: there is nothing to start from")
-    change, settings = parse_settings(facts, deciding_of_run(facts, judgements).load, written)
+    change, settings = parse_settings(facts, deciding_judgement(facts, judgements).load, written)
     reliefs = []
-    for judged in judgements:
+    for judgement in judgements:
         # What holds back one direction of a load through the other one is relieved there.
-        limited = leader_of(facts, judgements, judged) or judged
+        limited = leader_of(facts, judgements, judgement) or judgement
         reliefs.append(relief(facts, limited, explaining(facts, judgements, limited)) if relieve else (UNCHANGED, ""))
     relieved = [
         (f"{j.load.step} {j.load.direction}", words) for j, (_, words) in zip(judgements, reliefs, strict=True)
     ]
     changes = [change | own for own, _ in reliefs]
     steps = []
-    for judged, step_change, (_, words) in zip(judgements, changes, reliefs, strict=True):
+    for judgement, step_change, (_, words) in zip(judgements, changes, reliefs, strict=True):
         if step_change == UNCHANGED:
-            steps.append(_not_predicted(judged, words or "nothing of it can be judged"))
+            steps.append(_not_predicted(judgement, words or "nothing of it can be judged"))
         else:
-            steps.append(predict(facts, judgements, judged, step_change))
+            steps.append(predict(facts, judgements, judgement, step_change))
     steps = with_kept_ratio(facts, judgements, changes, steps)
     return WhatIf(tuple(settings), tuple(relieved) if relieve else (), tuple(steps))
 
 
-def _not_predicted(judged: Judgement, reason: str) -> Prediction:
+def _not_predicted(judgement: Judgement, reason: str) -> Prediction:
     """The prediction of a step that the change does not touch, with the reason."""
-    load = judged.load
+    load = judgement.load
     recorded = (load.step, load.direction, load.in_flight_measured, load.ops_per_second, load.latency_seconds)
-    return Prediction(*recorded, judged.limiter, unknown=reason)
+    return Prediction(*recorded, judgement.limiter, unknown=reason)

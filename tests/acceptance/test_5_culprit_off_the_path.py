@@ -27,7 +27,7 @@ def blamed(test: Ran, number: int, switch_port: str, rule: str) -> None:
     assert bottleneck.culprit == f"hba:{culprit}"
     assert bottleneck.victims == (ISL,)
     assert test.causes == {rule}
-    assert "is no part of the test: it shares switches with it" in test.report
+    assert "is not part of the test but shares switches with it" in test.report
     assert not {ISL, "array:fa1"} & test.named
     (isl,) = [f for f in test.found.findings if f.entity == ISL and f.outcome == "hit"]
     assert (isl.rule, isl.role) == ("congestion-victim", "symptom")

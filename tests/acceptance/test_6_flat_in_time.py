@@ -44,7 +44,7 @@ def test_a_process_at_the_end_of_its_core_is_the_generator(record: Record) -> No
 def test_a_rate_is_demand(record: Record) -> None:
     """85 % of a link: nothing limits, and nobody would call it healthy."""
     slow = changed(STORY, load={**SHORT, "threads": [4], "ios_per_second": 5440})
-    check(record(slow), "demand_limited", "5,440 IOPS were asked for and 5,440 IOPS reached")
+    check(record(slow), "demand_limited", "5,440 IOPS were requested and 5,440 IOPS reached")
 
 
 def test_a_rate_far_below_what_there_is_is_demand_that_is_met(record: Record) -> None:

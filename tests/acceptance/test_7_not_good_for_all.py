@@ -29,7 +29,7 @@ def stamped(test: Ran, rule: str) -> None:
     assert f"({rule})" in test.report
     for one in test.found.cleared:
         if one.entity.startswith(("array:", "volume:")):
-            assert "as far as the test is valid" in one.because
+            assert "subject to the validity of the test" in one.because
             assert rule in one.because
 
 
@@ -37,7 +37,7 @@ def test_a_good_test_bears_no_stamp(record: Record) -> None:
     test = written(record)
     assert not any(f.role == "validity" and f.outcome == "hit" for f in test.found.findings)
     assert "array:fa1" in test.cleared
-    assert "as far as the test is valid" not in test.report
+    assert "subject to the validity of the test" not in test.report
 
 
 def test_an_array_that_is_fast_with_zeros_has_shown_nothing_of_its_media(record: Record) -> None:

@@ -36,7 +36,8 @@ def test_slow_media_are_the_back_end(tmp_path_factory: pytest.TempPathFactory) -
     found, truth = of_scenario("slow-media", tmp_path_factory)
     agrees(found, truth)
     assert any(
-        "times that of the lowest load" in reported for reported in found["verdict"]["bottlenecks"][0]["because"]
+        "times as long as at the lowest load" in reported
+        for reported in found["verdict"]["bottlenecks"][0]["because"]
     )
 
 

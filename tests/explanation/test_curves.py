@@ -207,7 +207,9 @@ def test_where_repetitions_of_a_depth_differ_as_much_throughput_does_not_fall_un
     slowing = [(2, 2, 3264.0), (2, 2, 3261), (32, 32, 3259), (32, 32, 3257), (32, 32, 758), (32, 26, 262)]
     (curve,) = curves(resolve(()), _written(slowing))
     assert curve.shape == "unknown"
-    assert curve.said.startswith("repetitions at 32 outstanding I/Os give from 262 IOPS to 3,259 IOPS: that is time")
+    assert curve.said.startswith(
+        "repetitions with 32 outstanding I/Os range from 262 IOPS to 3,259 IOPS: the load is not"
+    )
     (falling,) = curves(resolve(()), _written([(2, 2, 3264.0), (2, 2, 3000), (32, 32, 760), (32, 32, 758)]))
     assert falling.shape == "retrograde"
 
@@ -219,7 +221,7 @@ def test_steps_with_as_many_outstanding_ios_and_other_results_show_no_effect_of_
     """32 over one connection and over four: what differs is not how many there are."""
     (curve,) = curves(resolve(()), _written([*lighter, (32, 32, 201.0), (32, 32, 800)]))
     assert curve.shape == "unknown"
-    assert curve.said.startswith("repetitions at 32 outstanding I/Os give from 201 IOPS to 800 IOPS")
+    assert curve.said.startswith("repetitions with 32 outstanding I/Os range from 201 IOPS to 800 IOPS")
 
 
 def test_writes_with_and_without_flushes_are_two_curves() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sanpath.explanation.next_command import repeated
+from sanpath.explanation.next_command import repeat_command
 from sanpath.facts.compute import compute
 from tests.support.san import San
 from tests.support.stories import published
@@ -28,7 +28,7 @@ ABOUT = {
 
 def command(folder: Path, in_flight: float, **about: object) -> str | None:
     facts = compute(published(San(folder, about={**ABOUT, **about})).write())  # type: ignore[dict-item]
-    return repeated(facts, facts.loads[0], in_flight)
+    return repeat_command(facts, facts.loads[0], in_flight)
 
 
 def test_it_reads_from_the_same_device_with_as_many_in_flight(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def test_what_a_source_cannot_read_is_told(result: tuple[str, Event], what: str,
 
 def test_what_never_had_samples_has_no_afterwards() -> None:
     (entry,) = reported_gaps([reported("no-samples", entity="esx7", why="the server has no samples of it")])
-    assert entry.consequence == "what it did is not known"
+    assert entry.consequence == "its activity is not known"
 
 
 def test_what_is_in_order_again_and_what_is_no_admission_is_not() -> None:
@@ -87,5 +87,5 @@ def test_an_array_whose_averages_are_longer_than_a_step_was_read(tmp_path: Path)
     san = San(tmp_path / "r.sanpath", others_every=60.0)
     san.step("s", 16, read=Flow(500, 16 / 500), array={"read": AtArray(0.01)})
     (array,) = (each for each in judged(san.write()).unobserved if each.what == "the array")
-    assert array.why == "no value that was read of it lies within a step"
+    assert array.why == "none of its samples lies within a step"
     assert array.consequence.endswith("poll it more often, or make the steps longer than its averages")

@@ -73,7 +73,7 @@ def test_no_rate_follows_the_wall_clock_and_it_is_said(
     (result,) = [
         entry for entry in diagnosis["unobserved"] if entry["what"].startswith("the wall clock of the recorder")
     ]
-    assert "was moved by" in result["why"]
+    assert "was stepped by" in result["why"]
     (step,) = diagnosis["steps"]
     assert step["directions"]["read"]["ops_per_second"] == pytest.approx(IOPS, rel=0.1)
     polls = [poll for poll in Recording(run.recording).polls() if poll.source == "good"]

@@ -51,7 +51,7 @@ def test_where_others_wait_less_without_the_load_the_array_is_suspected_more(med
     assert (start.experiment, pause.experiment, pause.is_seen) == ("start", "pause", True)
     assert share(pause, "array:fa1") > 2 * share(start, "array:fa1") > 0
     assert "lower latency of other hosts would point to array fa1" in pause.why
-    assert "1.64 ms in the pause, 6.78 ms beside the load, 4.14 times: lower latency of other hosts" in pause.outcome
+    assert "1.64 ms in the pause, 6.78 ms under load, 4.14 times: lower latency of other hosts" in pause.outcome
     assert [step.name for step in after.steps] == [step.name for step in before.steps], "it is no step of the load"
 
 
@@ -81,7 +81,7 @@ def test_a_port_that_others_alone_fill_is_said(tmp_path: Path) -> None:
     _, after = paused(PORT, tmp_path)
     assert after.probe is not None
     assert "without the load, its busiest link sw1/fc1/11 - fa1/CT0.FC0 is 98" in after.probe.steps[-1].outcome
-    assert "in a pause of the test others alone kept it 98.5 % utilised" in after.verdict.bottlenecks[0].because
+    assert "while the test paused, other hosts alone kept it 98.5 % utilised" in after.verdict.bottlenecks[0].because
 
 
 def test_the_pause_is_proposed_only_where_others_are_measured(media: list[Diagnosis], tmp_path: Path) -> None:
@@ -92,13 +92,13 @@ def test_the_pause_is_proposed_only_where_others_are_measured(media: list[Diagno
     before, after = paused(UNREAD, tmp_path)
     assert "pause" not in [experiment.action for experiment in before.verdict.experiments]
     assert after.probe is not None
-    assert after.probe.steps[-1].outcome.startswith("I/O of other hosts was not measured")
+    assert after.probe.steps[-1].outcome.startswith("the I/O of other hosts was not measured")
 
 
 def test_reports_show_it_as_a_step(media: list[Diagnosis]) -> None:
     for report in (text.render(media[-1], 100), markdown.render(media[-1])):
         tried = report.partition("What was tried")[2].partition("Where the")[0]
-        assert "pause the load, and watch how other hosts do without it" in tried
+        assert "pause the load and watch the latency of other hosts" in tried
     assert '"experiment": "pause"' in json.render(media[-1])
 
 

@@ -71,4 +71,4 @@ def test_every_step_is_at_its_place(found: dict[str, Any]) -> None:
 
 
 def test_one_figure_a_step_is_said_to_tell_nothing_of_steadiness(found: dict[str, Any]) -> None:
-    assert all(any("one figure for all of it" in text for text in step["valid"]) for step in found["steps"])
+    assert all(any("a single figure for it" in text for text in step["valid"]) for step in found["steps"])

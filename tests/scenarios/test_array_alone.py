@@ -90,7 +90,7 @@ def test_a_host_that_sends_little_may_have_any_limit_of_its_own(tmp_path: Path) 
     assert found.verdict.suspects[0].place == "the host, or what it asks for"
     assert (found.summary.action or "").startswith("Read host esx7")
     (load,) = [missing for missing in found.unobserved if missing.what == "the load"]
-    assert load.why == "no load generator and no host was read: what the array counts for esx7 is taken for it"
+    assert load.why == "no load generator and no host was read: the array's counters for esx7 stand in"
 
 
 @pytest.mark.parametrize("seed", range(12))

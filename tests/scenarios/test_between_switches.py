@@ -60,7 +60,7 @@ def test_a_link_between_switches_that_is_full_is_named(tmp_path: Path) -> None:
     (bottleneck,) = found.verdict.bottlenecks
     assert (bottleneck.entity, bottleneck.layer, bottleneck.kind) == (ISL, "fabric", "link")
     assert bottleneck.utilisation == pytest.approx(836.4 / 850, rel=1e-3)
-    assert "other hosts use this link as well" in " ".join(bottleneck.because)
+    assert "other hosts use this link, too" in " ".join(bottleneck.because)
 
 
 def test_its_ceiling_is_what_the_neighbour_leaves(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_a_slow_neighbour_is_the_culprit_and_the_link_its_victim(tmp_path: Path)
     assert bottleneck.culprit == "hba:esx9/vmhba2"
     assert bottleneck.victims == (ISL,)
     assert bottleneck.kind == "credit_stall"
-    assert "hba:esx9/vmhba2 holds the test up" in found.verdict.headline
+    assert "hba:esx9/vmhba2 limits the test to" in found.verdict.headline
 
 
 def test_a_slow_neighbour_that_costs_the_test_next_to_nothing_does_not_hold_it(tmp_path: Path) -> None:

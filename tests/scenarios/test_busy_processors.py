@@ -70,7 +70,7 @@ def test_threads_that_wait_for_a_processor_are_limited_by_the_processors(tmp_pat
     found = reads(tmp_path, 32, 2e-3, 6e-5, 0.39, waits=0.6, runs=0.39)
     assert found.verdict.kind == "generator_limited"
     assert found.verdict.suspects[0].place == "the processors of db7"
-    assert found.summary.action == "Free the processors of db7 of everything else, or use more or faster ones"
+    assert found.summary.action == "Stop other work on the processors of db7, or use more or faster ones"
 
 
 @pytest.mark.parametrize("runs", [0.1, 0.4, 0.7])
@@ -82,7 +82,7 @@ def test_a_thread_that_others_keep_from_its_core_limits_although_other_cores_idl
     found = reads(tmp_path, 32, 2e-3, 6e-5, runs, waits=1 - runs, runs=runs, together=0.5)
     assert found.verdict.kind == "generator_limited"
     assert found.verdict.grade in ("A", "B")
-    assert found.summary.action == "Free the cores that the load uses of everything else, or use more or faster ones"
+    assert found.summary.action == "Stop other work on the cores that the load uses, or use more or faster ones"
 
 
 def test_a_generator_whose_threads_wait_for_a_core_is_not_cleared(tmp_path: Path) -> None:

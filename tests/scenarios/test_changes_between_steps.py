@@ -8,7 +8,7 @@ import pytest
 
 from sanpath.diagnose import judge_recording
 from sanpath.verdict.model import Judgement
-from sanpath.verdict.run_verdict import deciding_of_run
+from sanpath.verdict.run_verdict import deciding_judgement
 from tests.support.san import KIB, AtArray, Flow, San
 from tests.support.stories import NOTHING, fast
 
@@ -23,7 +23,7 @@ def judged_steps(folder: Path, steps: tuple[tuple[int, float, float], ...]) -> t
         array = {"read": AtArray(0.003, san=2e-5, queue=queue)}
         san.step(f"{number}", n, block=8 * KIB, read=flow, ports=ports, disk={"read": flow}, array=array, seconds=20)
     facts, judgements = judge_recording(san.write())
-    return judgements, deciding_of_run(facts, judgements)
+    return judgements, deciding_judgement(facts, judgements)
 
 
 RISES = ((4, 1290.0, 0.0), (8, 2580.0, 0.0))

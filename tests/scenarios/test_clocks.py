@@ -93,7 +93,7 @@ def test_a_plateau_without_edges_says_that_it_cannot_tell(tmp_path: Path) -> Non
     found = plateau(tmp_path, 60, 40.0)
     assert source(found, "sw1").clock_offset_seconds is None
     (unseen,) = [u for u in found.unobserved if u.what == "the clock of sw1"]
-    assert "neither rises nor falls, so that it fits the load at any offset" in unseen.why
+    assert "is constant, so it fits the load's at any offset" in unseen.why
     assert unseen.what in text.render(found, 100)
 
 

@@ -29,7 +29,7 @@ def test_a_counter_that_misses_bytes_acquits_no_link(tmp_path: Path, port: str, 
     link = HOST_LINK if port == "fc1/7" else ARRAY_LINK
     assert found.verdict.bottlenecks[0].entity == link
     assert [part.why for part in found.unobserved if part.what == link] == [
-        "its counter, read from sw1, misses bytes that have passed the link"
+        "its counter, read from sw1, misses bytes that crossed the link"
     ]
 
 

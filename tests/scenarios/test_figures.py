@@ -118,7 +118,7 @@ def test_bytes_of_a_port_that_were_read_by_hand_convict_it_with_the_lowest_grade
 
 def test_a_name_that_nobody_knows_is_said(tmp_path: Path) -> None:
     result = with_figures(tmp_path, ARRAY.replace("fa1", "fa2"))
-    assert any("no entity of this name is known" in text for step in result.steps for text in step.valid)
+    assert any("no entity has this name" in text for step in result.steps for text in step.valid)
 
 
 def test_a_data_sheet_that_is_beaten_by_far_limits_nothing_and_is_pointed_out(tmp_path: Path) -> None:

@@ -337,7 +337,7 @@ def test_without_marks_the_run_is_one_step_and_says_so(tmp_path: Path) -> None:
     found = judged(published(san, in_flight=(64,)).write())
     (step,) = found.steps
     assert (step.name, step.origin) == ("whole run", "found")
-    assert any("no marks" in note for note in step.valid)
+    assert any("did not mark its steps" in note for note in step.valid)
     assert step.in_flight.configured == 64
 
 
@@ -393,7 +393,7 @@ def test_a_continuous_run_without_marks_is_cut_into_the_steps_it_had(
     assert bottleneck.entity == HOST_LINK
     assert found.verdict.from_step == "part 4"
     assert "800 outstanding I/Os / 6,250 IOPS" in found.verdict.headline
-    assert all(any("gave no marks" in note for note in s.valid) for s in found.steps)
+    assert all(any("did not mark its steps" in note for note in s.valid) for s in found.steps)
 
 
 @pytest.mark.parametrize("full", ["read", "write"])

@@ -31,7 +31,7 @@ def test_every_kind_is_reached(tmp_path: Path) -> None:
 def test_a_rate_that_is_met_with_room_to_spare_is_healthy(tmp_path: Path) -> None:
     found = judged(paced(tmp_path).write())
     assert (found.verdict.kind, found.verdict.grade, found.verdict.bottlenecks) == ("healthy", "A", ())
-    assert "2,000 IOPS were asked for and 2,000 IOPS reached, with 1 of 32 I/Os" in found.verdict.headline
+    assert "2,000 IOPS were requested and 2,000 IOPS reached, with 1 of 32 I/Os" in found.verdict.headline
     assert found.steps[0].verdict.kind == "healthy"
 
 

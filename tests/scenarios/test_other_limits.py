@@ -295,7 +295,7 @@ def test_where_the_array_is_not_read_a_cap_just_below_the_link_weakens_the_verdi
     unseen = frozenset({"array", "array_samples"})
     capped = judged(replace(quality_of_service(San(tmp_path / "capped")), leave_out=unseen).write()).verdict
     assert (capped.kind, capped.grade) == ("bottleneck", "B")
-    assert "without data of the array, a cap there is possible" in " ".join(capped.bottlenecks[0].because)
+    assert "without data from the array, a cap there is possible" in " ".join(capped.bottlenecks[0].because)
     full = judged(replace(published(San(tmp_path / "full")), leave_out=unseen).write()).verdict
     assert (full.kind, full.grade) == ("bottleneck", "A")
 

@@ -93,7 +93,7 @@ def test_of_hosts_that_are_too_many_to_judge_each_the_verdict_says_so(
 ) -> None:
     monkeypatch.setattr("sanpath.facts.compute._MOST_LOADS_OF_PARTS", 2)
     found = reads_on_hosts(tmp_path, **{f"db{number}": Reads(4, 4) for number in range(3)})
-    words = "all hosts and targets together: 3 are too many to judge each"
+    words = "judged together: 3 hosts and targets are too many to judge separately"
     assert words in found.steps[0].verdict.because
 
 

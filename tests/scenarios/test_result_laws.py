@@ -102,7 +102,7 @@ def test_a_test_that_memory_answers_is_void(tmp_path: Path, text: str, is_void: 
     diagnosis = imported(tmp_path, text)
     assert ("test-answered-by-cache" in hits(diagnosis)) is is_void
     assert ((diagnosis.summary.action or "").startswith("Bypass the file cache")) is is_void
-    assert (diagnosis.summary.verdict == "Not a test of the storage: memory answers it") is is_void
+    assert (diagnosis.summary.verdict == "Not a test of the storage: memory answers the I/Os") is is_void
     assert not is_void or diagnosis.verdict.kind == "cannot_tell"
 
 

@@ -73,7 +73,7 @@ def test_ios_that_take_longer_for_a_while_are_seen_at_the_device(tmp_path: Path)
     assert "The test had not settled" not in (even.summary.consequence or "")
     few = [likelihoods(found).get("concurrency_limited", 0.0) for found in (even, fallen)]
     assert few[1] < 0.7 * few[0]
-    assert not any("whether the step was steady is not known" in note for note in fallen.steps[0].valid)
+    assert not any("it is not known whether the step was steady" in note for note in fallen.steps[0].valid)
 
 
 def test_a_device_that_does_other_ios_shows_nothing_of_the_load(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_a_device_that_does_other_ios_shows_nothing_of_the_load(tmp_path: Path) 
     for each in (file, devices):
         import_file(ImportRequest(each, tmp_path / "r.sanpath"))
     found = judged(Recording(tmp_path / "r.sanpath"))
-    assert any("whether the step was steady is not known" in note for note in found.steps[0].valid)
+    assert any("it is not known whether the step was steady" in note for note in found.steps[0].valid)
 
 
 @pytest.mark.parametrize(("busy", "suspected"), [(10.0, False), (98.0, True)])

@@ -141,9 +141,9 @@ def test_what_a_load_does_before_its_step_counts_is_known(tmp_path: Path) -> Non
     san = San(tmp_path / "r.sanpath")
     san.step("s", 8, read=Flow(2000, 0.004), seconds=30)
     (load,) = compute(san.write()).loads
-    assert load.before is not None
-    assert load.before.windows >= 2
-    assert load.before.latency_seconds == pytest.approx(0.004, rel=0.01)
+    assert load.beginning is not None
+    assert load.beginning.windows >= 2
+    assert load.beginning.latency_seconds == pytest.approx(0.004, rel=0.01)
 
 
 @pytest.mark.parametrize(
@@ -165,6 +165,6 @@ def test_ios_that_took_less_time_at_first_are_no_sign_of_too_few(
         latency_seconds=latency,
         in_flight_measured=outstanding,
     )
-    weight, words = slowdown_weight(replace(load, before=before))
+    weight, words = slowdown_weight(replace(load, beginning=before))
     assert (weight < -1) is is_slower
-    assert ("since the load began" in words) is is_slower
+    assert ("than when the load began" in words) is is_slower

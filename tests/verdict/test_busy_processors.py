@@ -11,7 +11,7 @@ import pytest
 
 from sanpath.facts.storage.idle_arrays import IdleArray
 from sanpath.facts.table import FactTable
-from sanpath.verdict.places.processors import as_busy_with_fewer, busy_anyway, follows_load
+from sanpath.verdict.places.processors import background_busy_ratio, follows_load, is_background_busy
 
 LOADS = [
     SimpleNamespace(step=step, ops_per_second=ops, in_flight_measured=ops)
@@ -44,7 +44,7 @@ def test_a_step_that_nobody_read_shows_no_proportion(at_less: float | None, foll
 @pytest.mark.parametrize("machine", ["host:h1", "vm:db1"])
 def test_a_guest_whose_own_processors_are_read_is_a_row_of_the_hosts(machine: str) -> None:
     rows = [{"step": load.step, "direction": "read", "busy": 0.99} for load in LOADS]
-    assert asked(as_busy_with_fewer, "host", rows, machine)
+    assert asked(is_background_busy, "host", rows, machine)
 
 
 @pytest.mark.parametrize("machine", ["array:a1", "volume:a1/v1"])
@@ -64,7 +64,7 @@ def test_processors_that_others_may_fill_are_not_said_to_poll(
         for load in LOADS
         for direction, ops, size in (("read", load.ops_per_second, 8192), ("write", others, bytes_of_each))
     ]
-    assert asked(as_busy_with_fewer, "array", rows, machine) == (others == 0)
+    assert asked(is_background_busy, "array", rows, machine) == (others == 0)
 
 
 @pytest.mark.parametrize(("at_less", "at_more", "polls"), [(0.98, 1.0, True), (0.9, 1.0, False), (0.5, 0.5, True)])
@@ -75,14 +75,14 @@ def test_processors_that_are_full_with_fewer_ios_do_not_limit_more(
         {"step": load.step, "direction": "read", "busy": busy}
         for load, busy in zip(LOADS, (at_less, at_more), strict=True)
     ]
-    assert asked(as_busy_with_fewer, "host", rows, "host:h1") == polls
+    assert asked(is_background_busy, "host", rows, "host:h1") == polls
 
 
 def test_how_far_processors_work_for_others_grows_with_how_busy_they_are_beside_fewer_ios() -> None:
     def anyway(at_less: float) -> float:
         busy = zip(LOADS, (at_less, 0.99), strict=True)
         rows = [{"step": load.step, "direction": "read", "busy": use} for load, use in busy]
-        return float(asked(busy_anyway, "host", rows, "host:h1")[0])
+        return float(asked(background_busy_ratio, "host", rows, "host:h1")[0])
 
     shares = [anyway(percent / 100) for percent in range(20, 100, 2)]
     assert shares == sorted(shares)
@@ -133,4 +133,4 @@ def test_controllers_that_are_as_busy_without_the_load_poll(
         "array:a1": IdleArray({"busy": busy}, ops, ops * 8192, loaded),
         "array:a2": IdleArray({"busy": 1.0}, 0.0, 0.0),
     }
-    assert asked(as_busy_with_fewer, "array", rows, machine, idle) == polls
+    assert asked(is_background_busy, "array", rows, machine, idle) == polls

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from sanpath.verdict.hypotheses.retries import _for_loss, _stalls
+from sanpath.verdict.hypotheses.retries import _loss_weight, _stalls
 
 SHARES = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 
@@ -15,7 +15,7 @@ SHARES = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 def weights(bytes_per_second: float) -> list[float]:
     """Log-odds by the share of segments lost, of a load whose connections nobody reads."""
     table = cast(Any, SimpleNamespace(load=SimpleNamespace(bytes_per_second=bytes_per_second)))
-    return [_for_loss(table, share, {}) for share in SHARES]
+    return [_loss_weight(table, share, {}) for share in SHARES]
 
 
 @pytest.mark.parametrize("bytes_per_second", [1e7, 1e8, 1.2e9, 1e10])

@@ -9,7 +9,7 @@ import pytest
 
 from sanpath.diagnosis.experiment import VerdictKind
 from sanpath.diagnosis.model import Grade
-from sanpath.verdict.judgement.parts import _of_all
+from sanpath.verdict.judgement.parts import _combined
 from sanpath.verdict.model import Judgement
 
 
@@ -25,7 +25,7 @@ def test_what_is_open_of_a_part_lowers_the_confidence_that_nothing_limits_the_wh
     whole = judgement(100, "concurrency_limited", "A")
     parts = [judgement(100 - open_ios, "concurrency_limited", "A")]
     parts += [judgement(open_ios, "cannot_tell", "C")] if open_ios else []
-    found = _of_all(cast(Any, None), whole, parts, sees_less=False)
+    found = _combined(cast(Any, None), whole, parts, timed_together=False)
     if not open_ios:
         assert found == whole
     assert (found.kind, found.grade) == ("concurrency_limited", grade)

@@ -11,7 +11,7 @@ from sanpath.diagnose import judge_recording
 from sanpath.facts.sources import WINDOWS
 from sanpath.model import DIRECTIONS
 from sanpath.verdict.model import Judgement
-from sanpath.verdict.run_verdict import deciding, deciding_of_run
+from sanpath.verdict.run_verdict import deciding, deciding_judgement
 from tests.support.san import San
 from tests.support.stories import published
 
@@ -151,4 +151,4 @@ def test_of_two_limits_at_one_throughput_the_one_with_more_outstanding_ios_is_be
     another = bottleneck if names_the_same else replace(bottleneck, entity="lun:sqlvm1/sda", coincident=())
     short = replace(limited, load=load, windows=1, grade="C", bottlenecks=(another,))
     decides = limited if is_open or names_the_same else short
-    assert deciding_of_run(facts, [limited, short]) is decides
+    assert deciding_judgement(facts, [limited, short]) is decides

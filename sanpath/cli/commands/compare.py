@@ -62,8 +62,8 @@ def compare(
     config: ConfigOption = None,
     cluster: ClusterOption = None,
 ) -> None:
-    """Show what changed between two runs: throughput and latency of steps with as many outstanding I/Os, throughput
-    at the same latency, settings that differ, what became of each finding, and whether the prediction came true.
+    """Show what changed between two runs: throughput and latency at the same outstanding I/Os, throughput at the same
+    latency, settings, findings that came, stayed or went, and whether the prediction came true.
 
     Three recordings or more are shown side by side."""
     if len(recordings) < 2:

@@ -1,4 +1,4 @@
-"""The links that the test's I/O may cross, and what they carry of it in each step."""
+"""The links that the test's I/O may cross, and the test's bytes on them in each step."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Cabling:
 
 @dataclass(frozen=True, slots=True)
 class CarriedBytes:
-    """What the test's links carry in one direction of a step. `miscounting`: links whose counters cannot be right."""
+    """The test's bytes on its links, in one direction of a step. `miscounting`: links with wrong counters."""
 
     byte_rates: Mapping[Cable, float]
     shares: Shares

@@ -1,4 +1,4 @@
-"""How fast a link is whose bytes nobody counts."""
+"""The speed of links whose bytes no source counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a row of the table of links says of the link."""
+"""Measures of a link, computed from its row in the table of links."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from sanpath.catalogue.capacity import Technology, payload_ratio
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, FactTable, number
 
-FULL = 0.95
+FULL_RATIO = 0.95
 """A window counts as full from this share of the utilisation that a full link shows; the limit of the rule
 link-full."""
 _FULL_WINDOWS = 0.9
 """Share of the windows in which a saturated link is full."""
 SLOW_TRANSFER_RATIO = 5.0
-"""Ratio of transfer time to wire time from which, on a free link, the transfer waits for something. Less is usual: a
-write asks the array for its data first (XFER_RDY, R2T), and arrays round their times to microseconds."""
+"""Ratio of transfer time to wire time from which, on a free link, the transfer waits for something. A smaller ratio
+is usual: a write asks the array for permission first (XFER_RDY, R2T), and arrays round their times to
+microseconds."""
 
 
 def filled_ratio(row: FactRow) -> float | None:
@@ -28,8 +29,8 @@ def filled_ratio(row: FactRow) -> float | None:
 
 
 def is_saturated(row: FactRow) -> bool:
-    """Return whether a link is full in the mean and in nearly every window."""
-    return (filled_ratio(row) or 0.0) >= FULL and number(row, "full_windows_ratio") >= _FULL_WINDOWS
+    """Return whether a link is full on average and in nearly every window."""
+    return (filled_ratio(row) or 0.0) >= FULL_RATIO and number(row, "full_windows_ratio") >= _FULL_WINDOWS
 
 
 def with_saturation(rows: Iterable[FactRow]) -> list[FactRow]:

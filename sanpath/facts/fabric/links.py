@@ -13,7 +13,7 @@ from typing import cast
 
 from sanpath.catalogue.capacity import Capacity, Technology, counted_per_payload, full_ratio, link_capacity
 from sanpath.facts.fabric.cabling import CarriedBytes, cabling_of_test, carried_bytes
-from sanpath.facts.fabric.link_measures import FULL
+from sanpath.facts.fabric.link_measures import FULL_RATIO
 from sanpath.facts.fabric.load_shares import OVERHEAD_TOLERANCE, on_loaded_path, other_path_idle
 from sanpath.facts.host.tested_machines import as_number, platform_of_hosts
 from sanpath.facts.load.loads import LoadFacts
@@ -23,12 +23,12 @@ from sanpath.model import DIRECTIONS, Direction, Step
 from sanpath.topology.paths import Cable, IoPath, luns_of, switch_of
 from sanpath.topology.topology import Topology
 
-_ABOVE_FULL = 1.01
+_ABOVE_FULL_RATIO = 1.01
 """Windows above this multiple of the utilisation that a full link shows come from the agent's cache or from late
 polls."""
-ABOVE_LINE_RATE = 1.05
-"""If the mean of an entire step exceeds this multiple of line rate, the agent reports a wrong speed: then utilisation
-is not known."""
+ABOVE_LINE_RATE_RATIO = 1.05
+"""Multiple of line rate from which the mean of an entire step means that the agent reports a wrong speed: then
+utilisation is not known."""
 
 _Counted = Mapping[tuple[str, str, str], StepSamples]
 """(step, source, entity) → samples of a switch port."""
@@ -68,13 +68,14 @@ class SampledPort:
         """Bytes per second over the step.
 
         A single window above line rate is left out if it alone raises the mean of the step above line rate. The agent
-        answered from its cache before or after it, so the window also contains bytes of another window. The delay is
-        one poll at most, so the window can contain the bytes of two windows. More than that is a jump of the counter,
-        not a delay."""
+        answered from its cache before or after it, so the window also contains another window's bytes. The delay is
+        at most one poll, so the window can contain the bytes of two windows. More than that is a jump of the counter,
+        not a delay.
+        """
         if direction in self.miscounts:
             return None
         mean = self.sample.rate(f"bytes_{self.cable.counter(direction)}_total")
-        limit = ABOVE_LINE_RATE * self.capacity.data_bytes_per_second if self.capacity is not None else None
+        limit = ABOVE_LINE_RATE_RATIO * self.capacity.data_bytes_per_second if self.capacity is not None else None
         if mean is None or limit is None or mean <= limit:
             return mean
         windows = self.windows(direction)
@@ -100,7 +101,7 @@ class SampledPort:
         return sum_of_known(port.rate(counter) for port in (self.sample, self.far_sample) if port is not None)
 
     def ends_ratio(self, direction: Direction) -> float | None:
-        """Bytes that the far end of a link between switches counts, over those of this end; None: one end does not
+        """Bytes counted at the far end of a link between switches, over those at this end; None: one end does not
         report them."""
         if self.far_sample is None or not (near_rate := self.mean(direction)):
             return None
@@ -175,8 +176,11 @@ def _lun_identifier(topology: Topology, loads: Sequence[LoadFacts]) -> str | Non
 
 
 def sampled_port(topology: Topology, cable: Cable, step: Step, samples: _Counted) -> SampledPort | None:
-    """Return the port of a cable that a source samples. Between switches, the far end may be sampled as well: then
-    the port is that of the end whose bytes are known. Its `capacity` is None where it counts too much."""
+    """Return the port of a cable that a source samples.
+
+    Between switches, the far end may be sampled as well: then it is the end whose bytes are known. Its `capacity` is
+    None if it counts too much.
+    """
     port = _port(topology, cable, step, samples)
     if cable.side != "switch":
         return port
@@ -200,16 +204,16 @@ def _port(topology: Topology, cable: Cable, step: Step, samples: _Counted) -> Sa
 
 
 def _counts_bytes(sample: StepSamples) -> bool:
-    """Return whether the bytes of a port are known: a counter of 32 bits may wrap too often to tell them."""
+    """Return whether the bytes of a port are known: a 32-bit counter may wrap too often."""
     return any(sample.rate(f"bytes_{side}_total") is not None for side in ("rx", "tx"))
 
 
 def counts_too_much(port: SampledPort) -> bool:
-    """Return whether a port counts more than its speed lets through: then its agent reports a wrong speed."""
+    """Return whether a port counts more than its speed allows: then its agent reports a wrong speed."""
     if port.capacity is None:
         return False
     busiest = max(port.mean(direction) or 0.0 for direction in DIRECTIONS)
-    return busiest > ABOVE_LINE_RATE * port.capacity.data_bytes_per_second
+    return busiest > ABOVE_LINE_RATE_RATIO * port.capacity.data_bytes_per_second
 
 
 def _row(
@@ -252,11 +256,11 @@ def _row(
 def _utilisation_facts(
     port: SampledPort, step: Step, direction: Direction, windows: Sequence[tuple[float, float]]
 ) -> FactRow:
-    """Return how full a link is, in the mean and in its windows."""
+    """Return how full a link is, on average and in its windows."""
     mean = port.mean(direction)
     full = full_ratio(port.technology, step.block_bytes)
     capacity = port.capacity.data_bytes_per_second if port.capacity else None
-    judged = [(r / capacity, s) for r, s in merged(windows, _ABOVE_FULL * full * capacity)] if capacity else []
+    judged = [(r / capacity, s) for r, s in merged(windows, _ABOVE_FULL_RATIO * full * capacity)] if capacity else []
     utilisations = sorted(utilisation for utilisation, _ in judged)
     return {
         "utilisation": mean / capacity if mean is not None and capacity else None,
@@ -265,7 +269,7 @@ def _utilisation_facts(
         else None,
         "utilisation_max": utilisations[-1] if utilisations else None,
         "full_ratio": full,
-        "full_windows_ratio": sum(s for u, s in judged if u >= FULL * full) / sum(s for _, s in judged)
+        "full_windows_ratio": sum(s for u, s in judged if u >= FULL_RATIO * full) / sum(s for _, s in judged)
         if judged
         else None,
         "bytes_per_second": mean,
@@ -313,7 +317,7 @@ def _speed_facts(topology: Topology, port: SampledPort, paths: Sequence[IoPath])
 
 
 def _error_facts(port: SampledPort, direction: Direction) -> FactRow:
-    """Return what delays or destroys frames of a link, and whether its counters agree."""
+    """Return the facts of delayed and destroyed frames of a link, and whether its counters agree."""
     errors = [
         port.error_rate(f"{counter}_total") for counter in ("errors_rx", "errors_tx", "discards_rx", "discards_tx")
     ]

@@ -1,10 +1,10 @@
 """Determines which links carry the test, and the share of its bytes on each: measured, or not known.
 
-On the host's side, the host's own ports carry the test. On the array's side, the array's counts for each initiator
-and target show it, else the ports that the host can reach. Where ports carry clearly more bytes than the test has
-moved, other hosts use them too. Then only those bytes of the test that the other ports cannot have carried are
-certain to be on a port. A link whose path cannot be followed to its end carries the test if it is the only busy link
-of its switch, or the only one that moves as many bytes as the test brings to that switch.
+On the host's side, the host's own ports carry the test. On the array's side, the array's counts per initiator and
+target show it, or else the ports that the host can reach. If ports carry clearly more bytes than the test moved,
+other hosts use them too. Then only those bytes of the test count that the other ports cannot have carried. A link
+whose path cannot be followed to its end carries the test if it is the only busy link of its switch, or the only one
+with as many bytes as the test brings to that switch.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ IN_USE = 0.2
 """From this share of the test's bytes on, a link is in use and not just probed."""
 _SAME_FLOW = 0.01
 """Counters of two ports of one switch, read in one poll, differ by less where they count the same frames."""
-_EQUAL = 1.1
-"""Ratio of the bytes of parallel links from which they do not spread all exchanges evenly: sanpath's own choice."""
+_EQUAL_RATIO = 1.1
+"""Ratio of bytes from which parallel links do not spread all exchanges evenly: sanpath's own choice."""
 
-_MISSES = 0.8
-"""Ports that together count less than this share of what has passed them miscount. The cache of an agent hides less:
-its bytes are counted a few seconds later."""
-_AS_MUCH = 0.1
-"""Relative difference up to which another count agrees with what the load has moved."""
+_MISSING_RATIO = 0.8
+"""Share of the bytes that passed them, below which ports miscount. An agent's cache hides less: its bytes are counted
+a few seconds later."""
+_SAME_BYTES = 0.1
+"""Relative difference up to which another count agrees with the load's bytes."""
 
 Shares = dict[str, float | None]
 """Cable → share of the test's bytes. None: others use the ports too, and the share cannot be determined."""
@@ -68,12 +68,12 @@ def with_open_host_links(
     byte_rates: Mapping[Cable, float],
     test_byte_rate: float,
 ) -> Mapping[str, set[str]]:
-    """Return the test's links, with more links added if those with a known path carry fewer bytes than the test has
-    moved. The added links are those of the test's initiators whose path ends at a switch that is not read: the
-    missing bytes must have left the host over them.
+    """Return the test's links, with more links added if those with a known path carry fewer bytes than the test
+    moved.
 
-    `own_cables`: of the test's initiators. `paths`: all that are cabled. `byte_rates`, `test_byte_rate`: as of
-    shares_of_test.
+    The added links belong to the test's initiators, and their path ends at an unread switch: the missing bytes must
+    have left the host over them. `own_cables`: of the test's initiators. `paths`: all that are cabled. `byte_rates`,
+    `test_byte_rate`: as in shares_of_test.
     """
     carried = sum(byte_rate for cable, byte_rate in byte_rates.items() if cable.id in test_cables["host"])
     followed = {path.hba for path in paths}
@@ -89,13 +89,13 @@ def miscounted(
     test_byte_rate: float,
     counted_elsewhere: Sequence[float],
 ) -> set[Cable]:
-    """Return the links whose counters cannot be right, because bytes that have passed them are missing there.
+    """Return the links whose counters cannot be right, because bytes that passed them are missing there.
 
-    All links at one end of the paths together carry at least the bytes of the test. If they count clearly fewer, but
-    those at the other end, or others (`counted_elsewhere`, bytes a second), count as many as the test has moved, then
-    a counter stands still or counts in another unit. That counter is in a fabric whose other end counts clearly more,
-    or whose ends both count nothing. If both ends of every fabric agree, the missing bytes have taken a path that is
-    not known. `byte_rates`, `test_byte_rate`: as of shares_of_test.
+    All links at one end of the paths together carry at least the test's bytes. If they count clearly fewer, but those
+    at the other end, or others (`counted_elsewhere`, bytes a second), count the test's bytes, then a counter stands
+    still or counts in another unit. It is in a fabric whose other end counts clearly more, or whose ends both count
+    nothing. If both ends of every fabric agree, the missing bytes took an unknown path. `byte_rates`,
+    `test_byte_rate`: as in shares_of_test.
     """
     pairs = [(path.cables[0], path.cables[-1]) for path in paths if path.cables]
     pairs = [(near, far) for near, far in pairs if (near.side, far.side) == ("host", "array")]
@@ -107,13 +107,13 @@ def miscounted(
     for own, others in (ends, reversed(ends)):
         counted, counted_by_others = (sum(byte_rates[cable] for cable in end) for end in (own, others))
         witnesses = (counted_by_others, *counted_elsewhere)
-        if counted >= _MISSES * test_byte_rate or not any(
-            isclose(each, test_byte_rate, rel_tol=_AS_MUCH) for each in witnesses
+        if counted >= _MISSING_RATIO * test_byte_rate or not any(
+            isclose(each, test_byte_rate, rel_tol=_SAME_BYTES) for each in witnesses
         ):
             continue
         for fabric in fabrics:
             at_own, at_others = (sum(byte_rates[cable] for cable in fabric & end) for end in (own, others))
-            if at_own < _MISSES * max(at_others, LOADED * test_byte_rate):
+            if at_own < _MISSING_RATIO * max(at_others, LOADED * test_byte_rate):
                 result |= fabric & own
     return result
 
@@ -168,7 +168,7 @@ def shares_of_test(
     `crossed`: group of links between switches → its crossing. `wrong`: cables without a byte rate because they
     miscount."""
     most_own_byte_rate = test_byte_rate * _FOREIGN_TOLERANCE * OVERHEAD_TOLERANCE
-    # The array counts by initiator: where others use the initiators as well, its count includes theirs.
+    # The array counts per initiator: if others also use the initiators, its count includes theirs.
     exclusive = (
         not test_byte_rate
         or sum(byte_rate for cable, byte_rate in byte_rates.items() if cable.id in test_cables.get("host", ()))
@@ -242,7 +242,7 @@ def _between_switches(
         is_own = test_byte_rate and total <= most_own_byte_rate
         return {cable.id: byte_rate / test_byte_rate if is_own else None for cable, byte_rate in byte_rates.items()}
     own = through * test_byte_rate
-    is_spread = max(byte_rates.values()) <= _EQUAL * min(rate for rate in byte_rates.values() if rate)
+    is_spread = max(byte_rates.values()) <= _EQUAL_RATIO * min(rate for rate in byte_rates.values() if rate)
     if is_spread or not own or total <= through * most_own_byte_rate:
         return {cable.id: through * byte_rate / total for cable, byte_rate in byte_rates.items()}
     flows = [*flows, (sum(rate for rate, _ in flows), through), (own, through)]
@@ -253,7 +253,7 @@ def _between_switches(
         if share and isclose(byte_rate, rate, rel_tol=_SAME_FLOW)
     }
     if sum(found.values()) > through + LOADED:
-        found = {}  # Several links carry as much.
+        found = {}  # Several links carry the same bytes.
     left = through - sum(found.values())
     rest = {cable.id: byte_rate for cable, byte_rate in byte_rates.items() if cable.id not in found}
     if left < LOADED:
@@ -353,7 +353,7 @@ def shares_of_open_links(
             busy[switch_of(topology, cable.switch_port)].append(cable)
     shares: Shares = {}
     for switch, cables in busy.items():
-        brought = _brought_to(topology, switch, byte_rates, test_cables)
+        brought = _bytes_into_switch(topology, switch, byte_rates, test_cables)
         same_flow = [cable for cable in cables if isclose(byte_rates[cable], brought, rel_tol=_SAME_FLOW)]
         if len(cables) == 1 and byte_rates[cables[0]] * OVERHEAD_TOLERANCE >= test_byte_rate:
             shares[cables[0].id] = 1.0
@@ -366,7 +366,7 @@ def shares_of_open_links(
     return shares
 
 
-def _brought_to(
+def _bytes_into_switch(
     topology: Topology,
     switch: str | None,
     byte_rates: Mapping[Cable, float],

@@ -1,4 +1,4 @@
-"""Facts of a link among its neighbours: what stalls it, what it stalls, and the links that share its load."""
+"""Facts of a link and its neighbours: what stalls it, what it stalls, and the links that share its load."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from sanpath.facts.fabric.link_measures import FULL, filled_ratio
+from sanpath.facts.fabric.link_measures import FULL_RATIO, filled_ratio
 from sanpath.facts.table import FactRow, number
 
 _STALLED_RATIO = 0.3
@@ -18,13 +18,14 @@ _STALLED_IDLE_RATIO, _IDLE_UTILISATION = 0.1, 0.5
 full."""
 
 _COUNTED_BEHIND = 0.8
-"""If the counted ports behind a link forward at least this share of its bytes, none of its frames waits there."""
+"""Share of a link's bytes that the counted ports behind it must forward for none of its frames to be waiting
+there."""
 
 WAITED_FOR = 0.9
-"""If a link makes another link wait, it is itself busy or waiting for at least this share of that time, because
-frames wait only for frames ahead of them. The remainder allows for counter errors."""
+"""Share of that time in which a link must be busy or waiting itself if it makes another link wait, because frames
+wait only for frames ahead of them. The remainder allows for counter errors."""
 
-_FED = 0.05
+_FEEDING_RATIO = 0.05
 """Share of a port's bytes that a link has to bring for frames of that link to wait at the port."""
 _COUNTING_ERROR = 0.02
 """Share of a link's bytes that its own and the test's counters may differ by (windows that do not begin together)."""
@@ -76,11 +77,9 @@ def with_neighbour_facts(rows: Iterable[FactRow]) -> Iterator[FactRow]:
 
 
 def may_feed(link: FactRow, onward: FactRow) -> bool:
-    """Return whether frames of a link may leave by another link of the switch that it leads to.
-
-    What leaves by a port that carries nothing of the test has come over this link only as far as the link carries
-    other hosts' bytes (conservation of flow).
-    """
+    """Return whether frames of a link may leave by another link of the switch behind it. A port that carries nothing
+    of the test gets its bytes over this link only as far as the link carries other hosts' bytes (conservation of
+    flow)."""
     foreign, carried, leaving = (
         link["foreign_bytes_per_second"],
         link["bytes_per_second"],
@@ -88,7 +87,7 @@ def may_feed(link: FactRow, onward: FactRow) -> bool:
     )
     if onward["on_loaded_path"] is not False or foreign is None or carried is None or leaving is None:
         return True
-    return float(foreign) + _COUNTING_ERROR * float(carried) >= _FED * float(leaving)
+    return float(foreign) + _COUNTING_ERROR * float(carried) >= _FEEDING_RATIO * float(leaving)
 
 
 def _by_end(links: Sequence[FactRow], end: Literal["sender", "receiver", "trunk"]) -> dict[Key, list[FactRow]]:
@@ -177,9 +176,9 @@ def _has_waiting_frames(link: FactRow) -> bool | None:
 
 
 def _is_full(link: FactRow) -> bool | None:
-    """Return whether a link is full in the mean. None: not known."""
+    """Return whether a link is full on average. None: not known."""
     filled = filled_ratio(link)
-    return None if filled is None else filled >= FULL
+    return None if filled is None else filled >= FULL_RATIO
 
 
 def is_stalled(link: FactRow) -> bool | None:

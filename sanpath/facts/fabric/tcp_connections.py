@@ -1,4 +1,4 @@
-"""Facts of the TCP connections of storage: round trips, what was sent again, and which window limits the sender."""
+"""Facts of the TCP connections of storage: round trips, retransmissions, and which window limits the sender."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ _KIND = "tcp_connection"
 def tcp_connection_rows(
     topology: Topology, loads: Sequence[LoadFacts], samples: Sequence[StepSamples]
 ) -> Iterator[FactRow]:
-    """Yield one row for the connections between two addresses, step and direction that an end has counted.
+    """Yield one row for the connections between two addresses, step and direction, if an end counted it.
 
-    The counters of a sender belong to the direction of the data that it sends: an initiator sends writes, a target
-    sends reads."""
+    A sender's counters belong to the direction of the data that it sends: an initiator sends writes, a target sends
+    reads.
+    """
     by_row: dict[tuple[str, str], list[StepSamples]] = {}
     for sample in samples:
         if (entity := topology.known_as.get((sample.source, _KIND, sample.entity))) is not None:
@@ -115,8 +116,8 @@ def _of_sender(sender: StepSamples, direction: Direction, bytes_per_second: floa
 
 
 def _lost(sent_again: float | None, needless: float | None) -> float | None:
-    """Return the share of segments that were lost. Packets that overtake each other look lost, and are sent again
-    needlessly: the receiver reports that it had them (DSACK, RFC 3708). None: not counted."""
+    """Return the share of segments that were lost. None: not counted. Reordered packets look lost and are
+    retransmitted needlessly: the receiver reports that it already had them (DSACK, RFC 3708)."""
     return None if sent_again is None else max(0.0, sent_again - (needless or 0.0))
 
 

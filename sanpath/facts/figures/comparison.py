@@ -1,4 +1,5 @@
-"""Compares the figures that were entered: several sources of one quantity, what was measured, and what follows."""
+"""Compares the entered figures: several sources of one quantity, with measurements, and with what follows from
+them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the loads of a recording did, for comparison with figures that were entered."""
+"""Measurements of a recording's loads, for comparison with entered figures."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Measurements:
     def of_load(
         self, entity: str, quantity: str, unit: str, step: str | None, direction: str | None
     ) -> tuple[float, float] | None:
-        """Return the range over the steps of what a load, or one of its jobs, did. None: it was not measured."""
+        """Return the range, over the steps, of a quantity of a load or one of its jobs. None: it was not measured."""
         if quantity not in _LOAD_QUANTITIES or not entity.startswith("load:"):
             return None
         values: list[float] = []
@@ -68,8 +68,8 @@ class Measurements:
         return float(value) if isinstance(value, int | float) else None
 
     def highest_through(self, entity: str, unit: str, direction: str | None) -> float | None:
-        """Return the highest throughput of a step over an entity that all I/Os of the load cross. None: it is not
-        known whether they do."""
+        """Return the highest throughput of a step at an entity that all I/Os of the load cross. None: it is not known
+        whether they do."""
         return max((sum(rates) for rates in self._rates(entity, unit, direction)), default=None)
 
     def highest(self, direction: str | None) -> float | None:

@@ -1,7 +1,7 @@
-"""How much of what data sheets promise a load uses, where a person noted the promises down.
+"""The utilisation of data sheets' figures that a person entered.
 
 A device that shares its time between reads and writes is busy by the sum of both: U = X_read / C_read + X_write /
-C_write (utilisation law, Denning and Buzen 1978). The ports of one device carry their sum, each direction by itself.
+C_write (utilisation law, Denning and Buzen 1978). The ports of one device carry their sum, each direction separately.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sanpath.units import bandwidth, counted, iops, percent
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """What a data sheet promises for a device, or for all its ports together. `used_ratio`: share of it that the step
+    """A data sheet's figure for a device, or for all its ports together. `used_ratio`: share of it that the step
     uses."""
 
     entity: str

@@ -1,4 +1,4 @@
-"""Facts of the block devices under test: depth and fill of their queues, and what the host does to I/Os."""
+"""Facts of the block devices under test: queue depth and fill, and how the host splits or merges I/Os."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _KIB = 1024
 _BLOCK_BYTES = 4096
 """Arrays and drives keep data in blocks of at least this size."""
 MULTIPATH_MAP = "multipath map"
-"""The kind of a map over paths, where no source counts these."""
+"""The kind of a map over paths, if no source counts the paths."""
 _MADE_OF_OTHERS = ("md", "other dm", "loop")
 """Kinds of Linux devices whose I/Os become I/Os of other devices of the host."""
 _SETTINGS = ("queue_depth", "nr_requests", "scheduler", "partition_offset_bytes")
@@ -94,11 +94,11 @@ def device_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[Fact
 
 
 def _stands_on_others(topology: Topology, lun: str, device: FactValue) -> bool:
-    """Return whether a device passes its I/Os on to other devices or a file of its host: whatever its kind, and not a
-    map over paths, each of which is the same LUN."""
+    """Return whether a device passes its I/Os on to other devices or to a file of its host. A map over paths does
+    not: each path is the same LUN."""
     attributes = topology.entities[lun].attributes
     is_map = attributes.get("kind") == MULTIPATH_MAP or as_number(attributes.get("paths")) is not None
-    # Recordings of loop devices have had no kind of their own.
+    # Older recordings have no kind for loop devices.
     is_made = attributes.get("kind") in _MADE_OF_OTHERS or str(device).startswith("loop")
     return not is_map and (is_made or bool(topology.members(lun, "lun")))
 

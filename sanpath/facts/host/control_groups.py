@@ -1,4 +1,4 @@
-"""Facts of the control groups of a load: their limits for each block device under test, and how far they are used."""
+"""Facts of a load's control groups: their limits for each block device under test, and the utilisation of these."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sanpath.model import DIRECTIONS
 from sanpath.topology.topology import Topology
 
 _SAME_RATE = 0.05
-"""Relative difference up to which a group carries the load: both are measured over windows of their own."""
+"""Relative difference up to which a group carries the load: each is measured over its own windows."""
 _LIMITS = tuple(f"limit_{quantity}_per_second_{d}" for quantity in ("ops", "bytes") for d in DIRECTIONS)
 
 
@@ -68,8 +68,8 @@ def _row(topology: Topology, step: UnderTest, machine: str, group: str, device: 
 def _test_ratio(step: UnderTest, device: str, rates: Rates) -> float | None:
     """Return the share of the test's bytes that pass the group. None: not known.
 
-    A group that does as much as the test is the test's. In any other, those of the test's bytes are certain to pass
-    that the rest of the device's bytes cannot be: other loads may have processes of the same name.
+    A group with the same bytes as the test is the test's. In any other group, only those of the test's bytes are
+    certain that the rest of the device's bytes cannot be: other loads may have processes of the same name.
     """
     test, passing, carried = load_rates(step).bytes or {}, rates.bytes, disk_rates(step, device).bytes or {}
     total = sum(test.values())

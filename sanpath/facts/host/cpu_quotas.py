@@ -1,4 +1,4 @@
-"""Facts of the CPU quotas of a load: how far the control groups that hold it use the processor time they may."""
+"""Facts of a load's CPU quotas: the utilisation of the processor time that its control groups may use."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sanpath.facts.table import FactRow, FactTable, FactValue, number
 from sanpath.topology.paths import machines_of
 from sanpath.topology.topology import Topology
 
-_MOST = 0.5
+_HOLDING_RATIO = 0.5
 """Share of the test's bytes from which a control group holds the test, as in the rule control-group-limit."""
 NO_QUOTA: Mapping[str, FactValue] = {
     "in_cpu_quota": False,
@@ -47,11 +47,9 @@ def cpu_quota_facts(
 
 
 def quota_used_ratio(facts: Mapping[str, FactValue]) -> float:
-    """Return how far a quota is used, 0 to 1; 0 where there is none.
-
-    It was used up in a period in which tasks had to wait for the next one. So the share of such periods counts as
-    well, also where slices of it were left unused on other processors.
-    """
+    """Return how far a quota is used, 0 to 1; 0 if there is none. It was used up in a period in which tasks had to
+    wait for the next one. So the share of such periods counts too, even if slices were left unused on other
+    processors."""
     return min(1.0, max(number(facts, "cpu_quota_used_ratio"), number(facts, "cpu_throttled_ratio")))
 
 
@@ -81,7 +79,7 @@ def _facts(topology: Topology, step: UnderTest, group: str) -> Mapping[str, Fact
 def _is_of_another_load(path: str, rows: Sequence[FactRow]) -> bool:
     """Return whether the I/O of a control group, or of those in it, is known to be mostly another load's."""
     shares = list(_test_shares(path, rows))
-    return bool(shares) and max(shares) < _MOST
+    return bool(shares) and max(shares) < _HOLDING_RATIO
 
 
 def _test_shares(path: str, rows: Sequence[FactRow]) -> Iterator[float]:

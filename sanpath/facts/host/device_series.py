@@ -1,4 +1,4 @@
-"""How a load went on over time, by its block device, where the load itself gives one figure for all of a step."""
+"""The course of a load over time, from its block device, if the load itself gives a single figure for a step."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.topology.topology import Topology
 
-_LEAST_WINDOWS = 4
-"""Fewer windows show no course: sanpath's own choice, that of a verdict of confidence A or B."""
-_SAME_OPS, _MOSTLY_THERE = 0.05, 0.9
-"""Most by which the device's throughput differs from the load's, as a ratio, and the least share of the load's
-outstanding I/Os that are at the device: then what its clock shows is the load's course."""
+_MIN_WINDOWS = 4
+"""Fewest windows that show a course: sanpath's own choice, as for a verdict of confidence A or B."""
+_SAME_OPS, _MIN_AT_DEVICE_RATIO = 0.05, 0.9
+"""Largest difference of the device's throughput from the load's, as a ratio, and smallest share of the load's
+outstanding I/Os at the device: then the device's clock shows the load's course."""
 
 
 def with_device_series(
     topology: Topology, loads: Sequence[LoadFacts], samples: Sequence[StepSamples]
 ) -> Iterator[LoadFacts]:
-    """Yield the loads; those without windows of their own with those of the device that does their I/Os, and no
-    others. `samples`: of block devices, in the steps."""
+    """Yield the loads. A load without windows gets those of the device that does all its I/Os and no others.
+    `samples`: of block devices, in the steps."""
     for load in loads:
         is_single_figure = load.summary and not load.series
         device = _device(topology, load, samples) if is_single_figure else None
@@ -35,12 +35,12 @@ def _device(topology: Topology, load: LoadFacts, samples: Sequence[StepSamples])
         (waiting, sample)
         for sample in samples
         if sample.step == load.step
-        and len(sample.seconds) >= _LEAST_WINDOWS
+        and len(sample.seconds) >= _MIN_WINDOWS
         and topology.known_as.get((sample.source, "lun", sample.entity)) in devices
         and (ops := sample.rate(f"ops_{load.direction}_total"))
         and abs(ops / load.ops_per_second - 1) <= _SAME_OPS
         and (waiting := sample.rate(f"latency_seconds_{load.direction}_total") or 0.0)
-        >= _MOSTLY_THERE * load.in_flight_measured
+        >= _MIN_AT_DEVICE_RATIO * load.in_flight_measured
     ]
     return max(found, key=lambda each: each[0])[1] if found else None
 

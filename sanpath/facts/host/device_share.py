@@ -1,4 +1,4 @@
-"""Which share of a load's I/Os reaches the block devices that it targets: a cache above them answers the others."""
+"""The share of a load's I/Os that reaches its target devices: a cache above them answers the rest."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from sanpath.facts.samples.step_samples import StepSamples, gauge_or_rates
 from sanpath.model import DIRECTIONS, Direction
 from sanpath.topology.topology import Topology
 
-_MOST_MERGED = 512.0
+_MAX_MERGED = 512.0
 """I/Os that become one request: 320 of 4 KiB are 1280 KiB (Linux: the default of max_sectors_kb)."""
-_CARRIES_ALL = 0.1
+_CARRIES_ALL_DIFFERENCE = 0.1
 """Relative difference up to which a device carries all I/Os of a load, and none besides."""
 _JOURNAL_BYTES, _JOURNAL_WRITES = 64 * 1024.0, 4.0
 """What a file system may write to its journal for each flush: ext4 a descriptor, blocks of metadata and a commit, XFS
@@ -24,29 +24,29 @@ UNSPLIT_BYTES = 128 * 1024
 
 
 def device_share(topology: Topology, load: LoadFacts, tested: UnderTest | None) -> float | None:
-    """Return what the devices did over what the load did: bytes, or I/Os where no bytes are counted. `tested`: the
-    step of the load.
+    """Return the devices' bytes over the load's, or their I/Os if no bytes are counted. `tested`: the step of the
+    load. None: the load names no device, or one does not count.
 
-    None: the load names no device, or one does not count. I/Os of sequential loads are merged, and large ones split,
-    so a share of theirs is only known where it is far below any merging.
+    I/Os of sequential loads are merged and large ones split, so their share is only known if it is far below any
+    merging.
     """
     devices = {device for root in load.roots for device in topology.related(root, "targets", "lun")}
     by_device = {device: tested.samples_of(device) for device in devices} if tested is not None else {}
     if not by_device or not all(map(_counts, by_device.values())):
         return None
-    moved = _in_all(topology, by_device, "bytes", load.direction, load.bytes_per_second)
+    moved = _total_rate(topology, by_device, "bytes", load.direction, load.bytes_per_second)
     if moved is not None and load.bytes_per_second:
         return _without_journal(load, moved, load.bytes_per_second, _JOURNAL_BYTES)
-    done = _in_all(topology, by_device, "ops", load.direction, load.ops_per_second)
+    done = _total_rate(topology, by_device, "ops", load.direction, load.ops_per_second)
     share = _without_journal(load, done, load.ops_per_second, _JOURNAL_WRITES) if done is not None else 1.0
     is_whole = share <= 1 or (load.operation_bytes or 0.0) <= UNSPLIT_BYTES
-    is_exact = (load.access.random_ratio == 1.0 and is_whole) or share < 1 / _MOST_MERGED
+    is_exact = (load.access.random_ratio == 1.0 and is_whole) or share < 1 / _MAX_MERGED
     return share if done is not None and is_exact else None
 
 
 def _without_journal(load: LoadFacts, at_device: float, own: float, most: float) -> float:
-    """Return what the devices did over the load's own, less what its flushes wrote to a journal: at most `most` for
-    each of its writes."""
+    """Return the devices' rate over the load's, without what its flushes wrote to a journal: at most `most` for each
+    of its writes."""
     if load.direction == "write" and load.flushes_in_flight:
         at_device = max(min(at_device, own), at_device - most * load.ops_per_second)
     return at_device / own
@@ -58,7 +58,7 @@ def _counts(samples: Sequence[StepSamples]) -> bool:
     return any(_rate(samples, quantity, direction) for quantity in ("bytes", "ops") for direction in DIRECTIONS)
 
 
-def _in_all(
+def _total_rate(
     topology: Topology,
     by_device: Mapping[str, Sequence[StepSamples]],
     quantity: str,
@@ -74,7 +74,7 @@ def _in_all(
     known = {device: rate for device, rate in rates.items() if rate is not None}
     if len(known) < len(rates):
         return None
-    if any(isclose(rate, own, rel_tol=_CARRIES_ALL) for rate in known.values()):
+    if any(isclose(rate, own, rel_tol=_CARRIES_ALL_DIFFERENCE) for rate in known.values()):
         return max(known.values())
     levels: dict[int, float] = {}
     for device, rate in known.items():

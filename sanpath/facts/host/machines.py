@@ -74,7 +74,7 @@ def initiator_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[F
     """Yield one row for each initiator port of the hosts under test and step, if a source samples the port."""
     for step in steps:
         for host in step.hosts:
-            # A port of ESXi may be two adapters, for SCSI and for NVMe: the busier one has the queue that counts.
+            # A port of ESXi may be two adapters, for SCSI and for NVMe: the busier one has the relevant queue.
             read = {
                 port: sorted(samples, key=lambda sample: -(sample.means.get("in_flight") or 0.0))
                 for port in topology.related(host, "attached_to", "hba")

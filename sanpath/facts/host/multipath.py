@@ -31,9 +31,9 @@ _NON_OPTIMISED = ("active/non-optimized", "active/unoptimized", "non-optimized")
 _OPTIMISED = ("active/optimized", "optimized")
 _EQUIVALENT = {"active/active": True, "active_active": True, "symmetric": True, "active/passive": False}
 """Access mode as host or array report it → whether all working paths are equivalent."""
-_FLAPS = 2
-"""Changes of a path from which it comes and goes: one alone is a path that failed, or was repaired."""
-_IDLE = 0.01
+_FLAPPING_CHANGES = 2
+"""Number of changes from which a path flaps: a single change is a path that failed, or was repaired."""
+_IDLE_RATIO = 0.01
 """A path with a smaller share of the I/Os counts as idle."""
 
 
@@ -104,7 +104,7 @@ def multipath_rows(
             )
             if not paths and as_number(attributes.get("paths")) is None:
                 continue
-            # The only way to a drive of the host itself is no path that could have a second one.
+            # The only path to a host's own drive cannot have a second one.
             if max(len(paths), as_number(attributes.get("paths")) or 0) <= 1 and local_drives(topology, [lun]):
                 continue
             samples = step.samples_of(lun)
@@ -220,8 +220,8 @@ def _states(paths: Sequence[_Path], count: float | None, active: float | None) -
 
 
 def _flapping(topology: Topology, paths: Sequence[_Path], changes: SourceEvents, step: Step) -> dict[str, FactValue]:
-    """Return facts of paths that come and go around a step. One that was read as working now and then, while it was
-    down in between, shows by its changes alone, and these are seen a poll late."""
+    """Return facts of paths that flap around a step. A path that was down only between two polls shows by its changes
+    alone, and these are seen a poll late."""
     length = step.end - step.start
     near = [
         topology.known_as.get((source, "path", str(event.detail.get("path"))))
@@ -229,7 +229,7 @@ def _flapping(topology: Topology, paths: Sequence[_Path], changes: SourceEvents,
         if step.start - length <= event.seen <= step.end + length
     ]
     counts = {path.configured.label: near.count(path.configured.entity) for path in paths}
-    flapping = [label for label, count in counts.items() if count >= _FLAPS]
+    flapping = [label for label, count in counts.items() if count >= _FLAPPING_CHANGES]
     return {
         "flapping_paths": float(len(flapping)) if paths else None,
         "flapping_path": max(flapping, key=lambda label: counts[label], default=None),
@@ -276,6 +276,6 @@ def _spread(paths: Sequence[_Path]) -> dict[str, FactValue]:
         return {"non_optimised_share": 0.0 if used and all(has_state) and not non_optimised else None}
     return {
         "busiest_path_share": max(path.ops or 0.0 for path in used) / total,
-        "idle_paths": float(sum((path.ops or 0.0) < _IDLE * total for path in used)),
+        "idle_paths": float(sum((path.ops or 0.0) < _IDLE_RATIO * total for path in used)),
         "non_optimised_share": sum(path.ops or 0.0 for path in non_optimised) / total if all(has_state) else None,
     }

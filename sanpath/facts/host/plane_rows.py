@@ -1,4 +1,4 @@
-"""Rows of planes: what the sources report of each clock between the load and the fabric."""
+"""Rows of planes: each source's figures at each clock between the load and the fabric."""
 
 from __future__ import annotations
 
@@ -15,11 +15,10 @@ from sanpath.topology.paths import machines_of
 from sanpath.topology.topology import Topology
 
 _DIRECTIONS_RATIO = 10.0
-"""At one clock, I/Os of one direction take at most this many times as long as those of the other: a read from flash
-beside a write into a cache."""
+"""Largest ratio of the latencies of the two directions at one clock: a read from flash next to a write into a
+cache."""
 _EXACT = 0.2
-"""Resolution of a mean, as a ratio to the mean, from which the mean is too coarse to distinguish reads from
-writes."""
+"""Resolution of a mean, as a ratio, from which it is too coarse to distinguish reads from writes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +87,12 @@ def _hypervisor_luns(topology: Topology) -> set[str]:
 
 
 def _queue_depth(topology: Topology, entity: str, plane: str, sample: StepSamples) -> float | None:
-    """Return the queue depth: how many I/Os a plane admits at once.
+    """Return the queue depth: how many I/Os a plane admits at once. None: not known.
 
-    A block device admits as many as it has slots, or as it has requests if these are fewer: an I/O that finds no free
-    request waits before the device's clock starts. A hypervisor may let fewer of them through. A virtual disk admits
-    as many as its virtio queues hold. None: not known."""
+    A block device admits as many as it has slots, or requests if these are fewer: an I/O without a free request waits
+    before the device's clock starts. A hypervisor may admit fewer. A virtual disk admits as many as its virtio queues
+    hold.
+    """
     if plane == "device":
         return hypervisor_slots(topology, entity, sample.means, _least_in_flight(sample))
     if entity.startswith("vdisk:"):

@@ -9,7 +9,7 @@ from math import isclose
 from sanpath.catalogue.catalogue import planes as catalogue_planes
 from sanpath.catalogue.values import FIO_OVER_NETWORK
 from sanpath.facts.host.device_share import UNSPLIT_BYTES
-from sanpath.facts.load.host_loads import MOVED_ABOVE
+from sanpath.facts.load.host_loads import MOVED_ABOVE_RATIO
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, FactTable, number
 from sanpath.model import Scalar
@@ -17,33 +17,33 @@ from sanpath.topology.paths import hosts_of_all, luns_of, machines_of
 from sanpath.topology.topology import Topology
 
 BLOCK_LAYERS = ("guest_block", "windows_disk", "host_block")
-"""Planes at which an operating system counts and times the I/Os that it has sent to a device, with the wait for a
-slot of the device (Linux await, PerfMon)."""
+"""Planes at which an operating system counts and times I/Os that it sent to a device, including the wait for a slot
+of the device (Linux await, PerfMon)."""
 _RATE_TOLERANCE = 0.05
 """A device carries the load's I/O if their rates agree within this ratio."""
 _SINGLE_WINDOW_TOLERANCE = 0.2
-"""Additional tolerance if there is only one window, which covers another part of the step than the load's windows."""
-_WINDOWS_DIFFER = 0.02
-"""Relative difference of two rates, or numbers of I/Os, that their windows account for: sanpath's own choice."""
-_LEAST_PART = 0.2
-"""Ratio of what a device does to what the load does from which the device's clock tells something of the load."""
-_SPLIT = 1.5
-"""I/Os of a device for each of the load from which the device's may be parts of the load's."""
-_OTHERS_DIFFER = 0.5
-"""Relative difference between the times of a device for the load's I/Os and for others', in one queue: theirs may be
+"""Additional tolerance if there is only one window, which covers a part of the step other than the load's windows."""
+_WINDOW_DIFFERENCE = 0.02
+"""Relative difference of two rates, or numbers of I/Os, that differing windows explain: sanpath's own choice."""
+_MIN_PART_RATIO = 0.2
+"""Ratio of the device's rate to the load's from which the device's clock is evidence about the load."""
+_SPLIT_RATIO = 1.5
+"""Device I/Os per load I/O from which the device's I/Os may be parts of the load's."""
+_OTHERS_DIFFERENCE = 0.5
+"""Relative difference between a device's times for the load's I/Os and for others' in one queue: the others may be
 larger, or of the other direction."""
 _OTHER_DIFFERENCE = 0.2
-"""Additional ratio by which a direction's time may lie outside of these bounds: two differences may have opposite
-signs, and each clock has its own windows."""
+"""Additional ratio by which a direction's time may lie outside these bounds: two differences may have opposite signs,
+and each clock has its own windows."""
 
 
 def planes_of(topology: Topology, load: LoadFacts, planes: FactTable) -> list[FactRow]:
     """Return the observed planes on the path of the load's I/O, from the load down; one row for each plane.
 
-    On the path is what carries the load's bytes: one device, or all devices of the load together. Where bytes are not
-    counted, operations are compared, though I/Os may be split on their path. Where the load has a single device at a
-    plane that does more than the load, or less, its clock is less exact: others use it as well, or a cache above it
-    answers a part. A device that is written to by flushes alone shows nothing.
+    A plane is on the path if it carries the load's bytes: one device, or all devices of the load together. If bytes
+    are not counted, operations are compared, although I/Os may be split on their path. If the load has a single
+    device at a plane, and its rate differs from the load's, its clock is less exact: others use the device too, or a
+    cache above answers some I/Os. A device that only flushes write to shows nothing.
     """
     path = devices_of_load(topology, load)
     order = catalogue_planes()
@@ -71,17 +71,17 @@ def planes_of(topology: Topology, load: LoadFacts, planes: FactTable) -> list[Fa
         elif alone is None and (split := _split_among(parallel, load, path)) is not None:
             by_plane[plane] = split
         elif alone is None and (shared := _shared_device(topology, load, parallel, path, planes)) is not None:
-            own_row = _of_load(shared, load)
+            own_row = _clipped_to_load(shared, load)
             by_plane.update({} if own_row is None else {plane: own_row})
-    return [_of_whole_ios(by_plane[name], load) for name in sorted(by_plane, key=lambda name: order[name].order)]
+    return [_of_unsplit_ios(by_plane[name], load) for name in sorted(by_plane, key=lambda name: order[name].order)]
 
 
 def _shared_device(
     topology: Topology, load: LoadFacts, rows: Sequence[FactRow], path: set[str], planes: FactTable
 ) -> FactRow | None:
-    """Return the row of the device that carries a load, with others' I/O or only a part of its own: the only one that
-    the load may use, or the only busy one of a hypervisor whose devices move just what its virtual disks do. None:
-    there is none."""
+    """Return the row of the device that carries a load together with others' I/O, or carries only a part of the load:
+    the only device that the load may use, or the only busy one of a hypervisor whose devices move exactly the bytes
+    of its virtual disks. None: there is none."""
     if len(rows) == 1 and rows[0]["entity"] in path:
         return rows[0]
     machines = {machine for root in load.roots for machine in machines_of(topology, root)}
@@ -102,7 +102,7 @@ def parallel_devices(topology: Topology, load: LoadFacts, planes: FactTable, pla
     """Return one row for each device that the load may use at a plane; of several sources, that with the finest
     clock."""
     path = devices_of_load(topology, load)
-    # Where no source reports the LUNs of the load, those of its machine, or of its host, may carry it together.
+    # If no source reports the load's LUNs, those of its machine, or of its host, may carry it together.
     path = path.union(*_unnamed_luns(topology, load, path))
     at_plane = planes.select(step=load.step, plane=plane)
     rows = _uppermost(topology, [row for row in at_plane if row["entity"] in path])
@@ -110,8 +110,8 @@ def parallel_devices(topology: Topology, load: LoadFacts, planes: FactTable, pla
 
 
 def _uppermost(topology: Topology, rows: Sequence[FactRow]) -> list[FactRow]:
-    """Return the rows of devices without those whose bytes are those of devices above them in `rows`, as a
-    multipath map moves what its paths move. A volume that idles on a device says nothing about the rest of it."""
+    """Return the rows without devices whose bytes come from devices above them in `rows`, like the paths of a
+    multipath map. An idle volume on a device says nothing about the rest of it."""
     quantity = "ops_per_second" if any(row["bytes_per_second"] is None for row in rows) else "bytes_per_second"
     by_direction: dict[tuple[str, str], float] = {}
     for row in rows:
@@ -123,7 +123,7 @@ def _uppermost(topology: Topology, rows: Sequence[FactRow]) -> list[FactRow]:
 
     def is_lower(entity: str) -> bool:
         above = sum(moved.get(upper, 0.0) for upper in topology.uppers(entity, "lun"))
-        return above > 0 and above >= MOVED_ABOVE * moved[entity]
+        return above > 0 and above >= MOVED_ABOVE_RATIO * moved[entity]
 
     return [row for row in rows if not is_lower(str(row["entity"]))]
 
@@ -166,12 +166,13 @@ def combined(rows: Sequence[FactRow]) -> FactRow:
 
 
 def of_direction(row: FactRow, above: FactRow | LoadFacts, opposite: FactRow | LoadFacts | None) -> FactRow:
-    """Return a row of a plane with a narrower latency where the source gives one mean for reads and writes.
+    """Return a row of a plane with a narrower latency if the source gives one mean for reads and writes.
 
     `above`, `opposite`: the same I/Os at a clock further up, of this direction and of the other. A queue treats reads
-    and writes alike. The difference between the two directions at the upper clock therefore arises below the plane,
-    above it, or partly in both. So the latency of this direction lies between the mean of both directions and that
-    mean plus the entire difference."""
+    and writes alike. So the difference between the directions at the upper clock arises below the plane, above it, or
+    partly in both. The latency of this direction therefore lies between the mean of both directions and that mean
+    plus the entire difference.
+    """
     if opposite is None or row["mean_of_both_seconds"] is None:
         return row
     mean, middle, error = (
@@ -200,7 +201,7 @@ def _rate_and_time(clock: FactRow | LoadFacts) -> tuple[float, float]:
 
 
 def _by_its_disks(topology: Topology, row: FactRow, planes: FactTable) -> FactRow:
-    """Return the row of a LUN by the clock of the virtual disk on it, if that carries all its I/Os."""
+    """Return the row of a LUN from the clock of the virtual disk on it, if that disk carries all its I/Os."""
     if row["mean_of_both_seconds"] is None:
         return row
     disks = topology.related(str(row["entity"]), "backed_by", "vdisk")
@@ -213,11 +214,9 @@ def _by_its_disks(topology: Topology, row: FactRow, planes: FactTable) -> FactRo
 
 
 def _luns_by_bytes(topology: Topology, load: LoadFacts, path: set[str], rows: Sequence[FactRow]) -> list[FactRow]:
-    """Return rows of the LUN in a guest, and of the LUN in its host, that carry the load's bytes, where no source
-    reports which LUN the load uses.
-
-    There are none where several LUNs carry as many bytes. A path carries the same as its multipath map: the map is
-    the LUN."""
+    """Return rows of the LUN in a guest, and of the LUN in its host, that carry the load's bytes, if no source
+    reports the load's LUN. Empty: several LUNs carry the same bytes. A path carries the same as its multipath map:
+    then the map is the LUN."""
     found = []
     for luns in _unnamed_luns(topology, load, path):
         own_rows = _uppermost(topology, [row for row in rows if row["entity"] in luns])
@@ -242,16 +241,15 @@ def _unnamed_luns(topology: Topology, load: LoadFacts, path: set[str]) -> Iterat
 
 
 def _is_over_network(attributes: Mapping[str, Scalar]) -> bool:
-    """Whether a job is known to reach its storage past the block devices of its machine. Of recordings whose jobs do
-    not say so, fio's engine tells."""
-    said = attributes.get("over_network")
-    return said if isinstance(said, bool) else attributes.get("ioengine") in FIO_OVER_NETWORK
+    """Whether a job is known to reach its storage over the network, without its machine's block devices. In
+    recordings whose jobs do not report it, fio's engine shows it."""
+    declared = attributes.get("over_network")
+    return declared if isinstance(declared, bool) else attributes.get("ioengine") in FIO_OVER_NETWORK
 
 
 def devices_of_load(topology: Topology, load: LoadFacts) -> set[str]:
-    """Return the block devices and virtual disks that the load's I/O may use.
-
-    Where the virtual disk below each LUN of the load is known, the machine's other disks carry other data."""
+    """Return the block devices and virtual disks that the load's I/O may use. If the virtual disk below each LUN of
+    the load is known, the machine's other disks carry other data."""
     devices: set[str] = set()
     for root in load.roots:
         luns = luns_of(topology, root)
@@ -267,26 +265,27 @@ def devices_of_load(topology: Topology, load: LoadFacts) -> set[str]:
 
 
 def _writes_at_flush(row: FactRow, load: LoadFacts) -> bool:
-    """Return whether the load's writes end in a file cache, and its flushes wait for the device: then the device's
-    clock, which shows more than a write takes, tells nothing of the write."""
+    """Return whether the load's writes end in a file cache, while its flushes wait for the device: then the device's
+    clock is no evidence about a write."""
     device_seconds = number(row, "latency_seconds") - number(row, "resolution_seconds")
     return load.flushes_in_flight > load.in_flight_measured and device_seconds > load.latency_seconds
 
 
-def _of_load(row: FactRow, load: LoadFacts) -> FactRow | None:
-    """Return the row of a device for the I/Os of a load that are only a part of its own, or of which it does a part.
+def _clipped_to_load(row: FactRow, load: LoadFacts) -> FactRow | None:
+    """Return the row of a device for a load's I/Os that are only some of the device's, or of which it does only some.
 
-    What a cache answers spends no time at the device, unless the rates of both only seem to differ, by their windows.
-    None: the device takes longer than the load, so it serves what the load does not wait for; or it counts more I/Os
-    and no bytes, so that they may be parts of the load's."""
+    I/Os that a cache answers spend no time at the device, unless the rates differ only because of their windows.
+    None: the device is slower than the load, so it serves I/O that the load does not wait for; or it counts more I/Os
+    and no bytes, so these may be parts of the load's.
+    """
     of_device, of_load = _rates(row, load)
     times = of_device / of_load
-    if times >= _SPLIT and not row["bytes_per_second"] and (load.operation_bytes or 0.0) > UNSPLIT_BYTES:
+    if times >= _SPLIT_RATIO and not row["bytes_per_second"] and (load.operation_bytes or 0.0) > UNSPLIT_BYTES:
         return None
     mean, error = number(row, "latency_seconds"), number(row, "resolution_seconds")
-    error_ratio = _OTHERS_DIFFER * (1 - 1 / times) if times > 1 else (1 - times) / (1 + times)
+    error_ratio = _OTHERS_DIFFERENCE * (1 - 1 / times) if times > 1 else (1 - times) / (1 + times)
     middle = mean if times > 1 else mean * (1 + times) / 2
-    if times < _LEAST_PART or middle * (1 - error_ratio) - error > load.latency_bounds[1]:
+    if times < _MIN_PART_RATIO or middle * (1 - error_ratio) - error > load.latency_bounds[1]:
         return None
     seconds = min(middle, load.latency_bounds[1])
     own = load.ops_per_second * seconds
@@ -302,11 +301,11 @@ def _of_load(row: FactRow, load: LoadFacts) -> FactRow | None:
     }
 
 
-def _of_whole_ios(row: FactRow, load: LoadFacts) -> FactRow:
-    """Return the row of a device with the time that an I/O of the load may take where it is several of the device's:
-    at least that of one, and at most that of all, one after the other."""
+def _of_unsplit_ios(row: FactRow, load: LoadFacts) -> FactRow:
+    """Return the row of a device with the time of a load's I/O that consists of several device I/Os: at least the
+    time of one, and at most the sum of all."""
     parts = number(row, "ops_per_second") / load.ops_per_second
-    if parts < _SPLIT or not row["bytes_per_second"] or not load.bytes_per_second:
+    if parts < _SPLIT_RATIO or not row["bytes_per_second"] or not load.bytes_per_second:
         return row
     mean, error = number(row, "latency_seconds"), number(row, "resolution_seconds")
     low, high = mean - error, max(mean + error, min(parts * (mean + error), load.latency_bounds[1]))
@@ -320,7 +319,7 @@ def _is_one_of_several(topology: Topology, row: FactRow, load: LoadFacts, planes
         return False
     rows = parallel_devices(topology, load, planes, str(row["plane"]))
     operations = sum(number(each, "ops_per_second") for each in rows)
-    return len(rows) > 1 and operations >= _SPLIT * load.ops_per_second
+    return len(rows) > 1 and operations >= _SPLIT_RATIO * load.ops_per_second
 
 
 def _split_among(rows: Sequence[FactRow], load: LoadFacts, path: set[str]) -> FactRow | None:
@@ -332,7 +331,7 @@ def _split_among(rows: Sequence[FactRow], load: LoadFacts, path: set[str]) -> Fa
     row, most = combined(rows), load.latency_bounds[1]
     parts, size = number(row, "ops_per_second") / load.ops_per_second, load.operation_bytes or 0.0
     mean, error = number(row, "latency_seconds"), number(row, "resolution_seconds")
-    if row["bytes_per_second"] or size <= UNSPLIT_BYTES or parts < _SPLIT or mean - error > most:
+    if row["bytes_per_second"] or size <= UNSPLIT_BYTES or parts < _SPLIT_RATIO or mean - error > most:
         return None
     low, high = mean - error, max(mean - error, min(parts * (mean + error), most))
     return {
@@ -351,18 +350,18 @@ def _are_of_several_machines(topology: Topology, rows: Iterable[FactRow]) -> boo
 
 
 def _is_closer(together: FactRow, alone: FactRow, load: LoadFacts, *, are_loads: bool) -> bool:
-    """Whether all devices of a load carry it rather than one of them: their rate is closer to the load's by more than
-    windows differ, or as close, and the load has as many I/Os in flight as they have together. `are_loads`: they are
-    known to be the load's; else others may use them, and the rates alone tell."""
+    """Whether all devices of a load carry it, not a single one: their joint rate is closer to the load's by more than
+    windows differ; or it is equally close, and the load has as many I/Os in flight as they have together.
+    `are_loads`: they are known to be the load's; otherwise others may use them, and only the rates count."""
     of_load = _rates(together, load)[1]
     deviation, of_alone = (abs(_rates(row, load)[0] - of_load) / of_load for row in (together, alone))
-    if abs(deviation - of_alone) > _WINDOWS_DIFFER:
+    if abs(deviation - of_alone) > _WINDOW_DIFFERENCE:
         return deviation < of_alone
-    return are_loads and number(together, "in_flight_measured") <= (1 + _WINDOWS_DIFFER) * load.in_flight_measured
+    return are_loads and number(together, "in_flight_measured") <= (1 + _WINDOW_DIFFERENCE) * load.in_flight_measured
 
 
 def _rates(row: FactRow, load: LoadFacts) -> tuple[float, float]:
-    """What a device and a load do a second: bytes where both are counted, else operations."""
+    """The rates of a device and a load: bytes a second if both are counted, else operations."""
     if row["bytes_per_second"] and load.bytes_per_second:
         return number(row, "bytes_per_second"), load.bytes_per_second
     return number(row, "ops_per_second"), load.ops_per_second

@@ -1,7 +1,7 @@
-"""Counters of Fibre Channel ports that hold bytes where words are expected, told by the host's block devices.
+"""Detects Fibre Channel port counters that hold bytes instead of words, by comparison with the host's block devices.
 
-Linux' qla2xxx counts bytes as words before 5.12, and not every source tells which kernel it reads, or counts the same
-in another unit beside it. A host's ports carry what its disks move. Where they count four times as much, it is that.
+Linux' qla2xxx counts bytes as words before 5.12. Not every source reports the kernel, or another counter in another
+unit. A host's ports carry the bytes of its disks, so a factor of four reveals it.
 """
 
 from __future__ import annotations
@@ -18,20 +18,21 @@ from sanpath.topology.topology import Topology
 _DRIVER = "qla2xxx"
 _WORD_BYTES = 4
 """A word of Fibre Channel (FC-FS)."""
-_SAME = 0.12
-"""Relative difference within which ports carry a multiple of what disks move: frames, and windows of two sources."""
-_TELLING = 0.1
-"""Share of the bytes of both directions from which a direction tells: commands are bytes in the other one.
-sanpath's own choice."""
+_SAME_BYTES = 0.12
+"""Relative difference within which ports carry a multiple of the disks' bytes: frames, and the windows of two
+sources."""
+_MIN_DIRECTION_RATIO = 0.1
+"""Share of the bytes of both directions from which a direction counts: the other one contains commands. sanpath's own
+choice."""
 _LEAST_BYTES_PER_SECOND = 1e6
-"""Disks that move less may be idle: commands, and other traffic, would decide. sanpath's own choice."""
+"""Smallest rate of disks that decides: below it, commands and other traffic would. sanpath's own choice."""
 _AT_PORT = {"read": "rx", "write": "tx"}
 _COUNTERS = tuple(f"bytes_{direction}_total" for direction in _AT_PORT.values())
 
 
 def in_bytes(topology: Topology, samples: Mapping[str, Sequence[StepSamples]]) -> dict[str, Sequence[StepSamples]]:
-    """Return the samples with the bytes of ports whose counters were taken for words. It is so in all steps, or in
-    none: it is a matter of the driver. `samples`: entity kind → its samples."""
+    """Return the samples, with corrected port bytes where counters were read as words. This holds for all steps or
+    for none, because it depends on the driver. `samples`: entity kind → its samples."""
     ports: dict[tuple[str, str], list[StepSamples]] = {}
     for sample in samples.get("hba", ()):
         port = topology.known_as.get((sample.source, "hba", sample.entity))
@@ -67,15 +68,15 @@ def _disks(topology: Topology, host: str, samples: Sequence[StepSamples]) -> lis
 
 
 def _are_words(ports: Sequence[StepSamples], disks: Sequence[StepSamples]) -> bool:
-    """Whether ports count four times what disks move, in each direction that tells."""
+    """Whether ports count four times the disks' bytes, in each direction that counts."""
     steps = {sample.step for sample in ports} & {sample.step for sample in disks}
     ports, disks = ([each for each in found if each.step in steps] for found in (ports, disks))
     moved = {direction: _bytes(disks, f"bytes_{direction}_total") for direction in DIRECTIONS}
     total = sum(moved.values())
-    telling = [direction for direction, of_one in moved.items() if of_one > _TELLING * total]
+    telling = [direction for direction, of_one in moved.items() if of_one > _MIN_DIRECTION_RATIO * total]
     seconds = max((sample.length_seconds for sample in disks), default=0.0)
     return total > _LEAST_BYTES_PER_SECOND * seconds and all(
-        isclose(_bytes(ports, f"bytes_{_AT_PORT[each]}_total"), _WORD_BYTES * moved[each], rel_tol=_SAME)
+        isclose(_bytes(ports, f"bytes_{_AT_PORT[each]}_total"), _WORD_BYTES * moved[each], rel_tol=_SAME_BYTES)
         for each in telling
     )
 

@@ -1,4 +1,4 @@
-"""How many I/Os a block device takes at once: as many as its host and its targets allow."""
+"""How many I/Os a block device admits at once: the limit of its host and its targets."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _DEPTH_ERROR = 0.05
 def hypervisor_slots(
     topology: Topology, lun: str, gauges: Mapping[str, float | None], in_flight: float
 ) -> float | None:
-    """Return how many I/Os a hypervisor lets through to a device at once. None: not known.
+    """Return how many I/Os a hypervisor admits to a device at once. None: not known.
 
-    ESXi lets through as many as the device has slots, as Storage I/O Control leaves the host, or as the virtual
-    machines may have that compete for it (Disk.SchedNumReqOutstanding), whichever are fewest. `gauges`: of the step.
-    `in_flight`: I/Os at the device, at least; where they are more than competing ones may be, none compete.
+    ESXi admits the fewest of: the device's slots, the slots that Storage I/O Control leaves to the host, and the
+    slots for competing virtual machines (Disk.SchedNumReqOutstanding). `gauges`: of the step. `in_flight`: I/Os at
+    the device, at least; if they exceed the limit for competitors, none compete.
     """
     attributes = topology.entities[lun].attributes if lun in topology.entities else {}
     depth = gauges.get("queue_depth") or as_number(attributes.get("queue_depth"))

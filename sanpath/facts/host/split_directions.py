@@ -1,4 +1,4 @@
-"""Splits a latency that is known of reads and writes together only, by the clock of the device below them."""
+"""Splits a joint latency of reads and writes by the clock of the device below."""
 
 from __future__ import annotations
 

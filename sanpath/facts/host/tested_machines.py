@@ -17,8 +17,8 @@ _USED_RATIO = 0.2
 """If no source reports which devices the load uses, a block device with this share of its I/Os counts as used; and
 one with this share of what its machine does for the load, if that is missing without it."""
 _Part = tuple[float, float]
-"""Operations a second, and I/Os outstanding in the mean."""
-_NONE: _Part = (0.0, 0.0)
+"""Operations a second, and I/Os outstanding on average."""
+_IDLE: _Part = (0.0, 0.0)
 _ALWAYS_RATIO = 1 - 1e-6
 """A share of at least this is 1.0, apart from the rounding of a mean."""
 _IDENTIFIERS = ("naa", "eui")
@@ -227,7 +227,7 @@ def _devices(
     disks = [disk for machine in machines for disk in topology.related(machine, "attached_to", "vdisk")]
     named += [lun for disk in disks for lun in topology.related(disk, "backed_by", "lun")]
     if not named:
-        # What a guest's device has in flight, its hypervisor's has as well.
+        # I/Os in flight at a guest's device are also in flight at its hypervisor's.
         guests = [machine for machine in machines if topology.entities[machine].kind == "vm"]
         levels = guests, [machine for machine in machines if machine not in guests]
         named = [lun for level in levels for lun in _used(topology, loads, level, samples)]
@@ -276,18 +276,19 @@ def _used(
     machines: Sequence[str],
     samples: Mapping[str, Sequence[StepSamples]],
 ) -> list[str]:
-    """Return the devices of machines with so many of the load's operations or outstanding I/Os that they are used.
+    """Return the devices that carry enough of the load's operations or outstanding I/Os to be in use.
 
-    What limits a machine's part of a load has few operations: that part is what it has outstanding (Little's law). As
-    a disk of other software may hold as many, no more devices count than account for the I/Os of the load."""
+    The limited part of a load has few operations, but its share of the outstanding I/Os (Little's law). Another
+    program's disk may have the same number outstanding, so only as many devices count as explain the load's I/Os.
+    """
     whole = sum(load.ops_per_second for load in loads), sum(load.in_flight_measured for load in loads)
     of_machines = _wholes_of_machines(topology, loads, samples)
     groups: list[tuple[Sequence[str], _Part]] = [(machines, whole)]
     if of_machines:
-        groups = [((machine,), of_machines.get(machine, _NONE)) for machine in machines]
+        groups = [((machine,), of_machines.get(machine, _IDLE)) for machine in machines]
     used: list[str] = []
     for members, of_group in groups:
-        parts = {lun: _part(samples.get(lun, ())) for lun in _luns_of(topology, members)}
+        parts = {lun: _work(samples.get(lun, ())) for lun in _luns_of(topology, members)}
         busy = [lun for lun, part in parts.items() if part[0] >= _USED_RATIO * whole[0]]
         used += [*busy, *_also_used(topology, parts, busy, of_group, _USED_RATIO / max(1, len(members)))]
     return used
@@ -301,7 +302,7 @@ def _also_used(
 
     `parts`: device → what it has."""
     # The I/Os of a path, or of a part of a volume, are those of the device above it.
-    counted = [lun for lun in parts if not any(parts.get(upper, _NONE)[0] for upper in topology.uppers(lun, "lun"))]
+    counted = [lun for lun in parts if not any(parts.get(upper, _IDLE)[0] for upper in topology.uppers(lun, "lun"))]
     known = _sum(parts[lun] for lun in counted if lun in busy)
     found: list[str] = []
     for lun in sorted(set(counted).difference(busy), key=lambda lun: (-parts[lun][1], lun)):
@@ -318,10 +319,11 @@ def _also_used(
 def _wholes_of_machines(
     topology: Topology, loads: Sequence[LoadFacts], samples: Mapping[str, Sequence[StepSamples]]
 ) -> dict[str, _Part]:
-    """Return machine → what the jobs on it or in its guests have. Empty: it is not known of one of the jobs."""
+    """Return machine → operations and outstanding I/Os of the jobs on it or in its guests. Empty: not known for one
+    of the jobs."""
     wholes: dict[str, _Part] = {}
     for job in dict.fromkeys(job for load in loads for job in load.jobs):
-        part = _part(samples.get(job, ()))
+        part = _work(samples.get(job, ()))
         if not part[0]:
             return {}
         load = job if machines_of(topology, job) else root_of(topology, job)
@@ -329,16 +331,16 @@ def _wholes_of_machines(
         if len(machines) != 1:
             return {}
         for machine in _unique([*machines, *hosts_of(topology, load)]):
-            wholes[machine] = _sum((wholes.get(machine, _NONE), part))
+            wholes[machine] = _sum((wholes.get(machine, _IDLE), part))
     return wholes
 
 
-def _part(samples: Sequence[StepSamples]) -> _Part:
+def _work(samples: Sequence[StepSamples]) -> _Part:
     return both_directions(samples, "ops") or 0.0, in_flight(samples) or 0.0
 
 
 def _sum(parts: Iterable[_Part]) -> _Part:
-    operations, outstanding = zip(_NONE, *parts, strict=True)
+    operations, outstanding = zip(_IDLE, *parts, strict=True)
     return sum(operations, 0.0), sum(outstanding, 0.0)
 
 

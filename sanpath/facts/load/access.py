@@ -1,4 +1,4 @@
-"""How a load accesses its data, which decides how fast media and caches serve it."""
+"""How a load accesses its data, which determines how fast media and caches serve it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from sanpath.topology.topology import Topology
 from sanpath.units import percent_rounded
 
 _SAME_RATIO = 0.1
-"""Shares of the I/Os that differ by less are the same: a mix of jobs scatters."""
+"""Difference below which shares of the I/Os are the same: a mix of jobs scatters."""
 _SAME_EXTENT = 0.1
 """Relative difference up to which working sets, and numbers of files and threads, are the same."""
 _SHARES = ("random_ratio", "read_ratio")
 _EXTENTS = ("working_set_bytes", "files")
 _PER_STEP = (*_SHARES, "align_bytes")
-"""What a load may do otherwise in each step."""
+"""Settings that a load may change from step to step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Access:
     """How the jobs of a load were configured to access their data in a step. None: not known of one of them.
 
     `random_ratio`, `read_ratio`: share of the I/Os, each job with the same weight. `align_bytes`: what the addresses
-    are multiples of, in the mean of the jobs. `working_set_bytes`, `files`, `threads`, `in_flight`: of all jobs
+    are multiples of, on average of the jobs. `working_set_bytes`, `files`, `threads`, `in_flight`: of all jobs
     together.
     """
 
@@ -37,12 +37,11 @@ class Access:
     in_flight: float | None = None
 
     def is_like(self, other: Access, apart_from: str = "") -> bool:
-        """Return whether both access their data alike, a field left out. A share that is known of only one of them is
-        not alike; whatever else is not known counts as alike.
+        """Return whether both access their data alike, ignoring one field.
 
-        Media and caches serve random I/O, and a larger working set, at another speed. A load that is made larger by
-        more threads may give each of them data of its own, or let some of them share it: that is the same load, only
-        more of it.
+        A share that is known for only one of them is not alike; any other unknown value counts as alike. Media and
+        caches serve random I/O, and a larger working set, at another speed. A load that grows by more threads may
+        give each of them its own data, or share it among them: it is the same load, only more of it.
         """
         for name in _SHARES:
             own, its = getattr(self, name), getattr(other, name)
@@ -73,9 +72,8 @@ UNKNOWN_ACCESS = Access()
 
 
 def access_of(topology: Topology, jobs: Sequence[tuple[str, StepLoad | None]]) -> Access:
-    """Return how these jobs access their data: as their step says, or else by the attributes of their entities.
-
-    `jobs`: the entity of each, and what its source says of its loads in the step, None: nothing."""
+    """Return how these jobs access their data: from their step's settings, or else from the attributes of their
+    entities. `jobs`: each job's entity, and its source's settings in the step, None: nothing."""
     attributes = [
         {
             **(topology.entities[job].attributes if job in topology.entities else {}),

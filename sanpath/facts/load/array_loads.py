@@ -1,5 +1,5 @@
-"""Derives the load from what arrays count for each host, or each volume, for a test of which only the array is read,
-or the array and the fabric."""
+"""Derives the load from an array's counts per host or per volume, for a test of which only the array is read, or the
+array and the fabric."""
 
 from __future__ import annotations
 
@@ -20,16 +20,17 @@ from sanpath.topology.paths import hosts_of, placed_loads
 from sanpath.topology.topology import Topology
 
 _KINDS = ("host", "volume")
-"""Of what an array counts I/Os. The first that it does tells most of where they come from."""
+"""Entities for which an array counts I/Os, best evidence of their origin first."""
 
 
-_NEARER = ("load", "lun", "vdisk")
-"""What counts I/Os nearer to the load. Idle, they are still what is tested, and not whoever else uses the array."""
+_CLOSER_KINDS = ("load", "lun", "vdisk")
+"""Entities that count I/Os closer to the load. Even if they are idle, they are tested, not other users of the
+array."""
 
 
 def only_arrays_count(recording: Recording, events: SourceEvents) -> bool:
-    """Whether nothing but arrays counts I/Os, and no generator was started that is read."""
-    return set(recording.sample_kinds()).isdisjoint(_NEARER) and not has_generator(events)
+    """Whether only arrays count I/Os, and no readable generator was started."""
+    return set(recording.sample_kinds()).isdisjoint(_CLOSER_KINDS) and not has_generator(events)
 
 
 def array_loads(topology: Topology, samples: Mapping[str, Sequence[StepSamples]]) -> list[LoadFacts]:
@@ -60,8 +61,8 @@ def _with_machine(topology: Topology, kind: str, samples: Sequence[StepSamples])
 def busiest_at_array(
     recording: Recording, connection: duckdb.DuckDBPyConnection, topology: Topology, steps: Sequence[Step]
 ) -> list[StepSamples]:
-    """Return what an array counted for its busiest host, or volume, window by window, in a list; [] where none counts
-    any. Gauges stand as the rates of counters that they are the means of."""
+    """Return the array's counts for its busiest host, or volume, window by window, in a list; [] if it counts none.
+    Gauges appear as the rates of the counters that they are means of."""
     for kind in _KINDS:
         samples = [
             each for each, _ in _with_machine(topology, kind, step_samples(recording, connection, kind, steps))

@@ -1,4 +1,4 @@
-"""What a load did at the beginning of a step, which is left out as a ramp although nothing marks it as one."""
+"""A load's activity at the beginning of a step, which is left out as an unmarked ramp."""
 
 from __future__ import annotations
 
@@ -20,6 +20,6 @@ def beginnings(steps: Sequence[Step]) -> list[Step]:
 def with_beginnings(
     loads: Sequence[LoadFacts], topology: Topology, steps: Sequence[Step], samples: Sequence[StepSamples]
 ) -> list[LoadFacts]:
-    """Return the loads with what they did at the beginning of their steps. `samples`: those of `beginnings`."""
+    """Return the loads with their activity at the beginning of their steps. `samples`: those of `beginnings`."""
     before = {(each.step, each.direction): each for each in load_facts(topology, beginnings(steps), samples)}
-    return [replace(load, before=before.get((load.step, load.direction))) for load in loads]
+    return [replace(load, beginning=before.get((load.step, load.direction))) for load in loads]

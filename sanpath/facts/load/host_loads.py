@@ -1,5 +1,5 @@
-"""Derives the load from the hosts' block devices, or from virtual disks, for a test without a load generator that is
-read: a restore, a copy, a deployment, a test that somebody else runs."""
+"""Derives the load from the hosts' block devices, or from virtual disks, if no load generator is read: a restore, a
+copy, a deployment, a test that somebody else runs."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from sanpath.model import DIRECTIONS, Step
 from sanpath.topology.topology import Topology
 
 _OWNERS = {"lun": "host", "vdisk": "vm"}
-"""Kind of device → the machine that does the I/O. The first that anything reports is nearer to the load."""
+"""Kind of device → the machine that does the I/O. The first kind with any report is closer to the load."""
 ARRAY_TIMES = ("service", "queue", "san", "qos_limit")
 """Parts of the time that an array takes for an I/O, each of which it may report."""
 _STACK = ("md", "dm-", "bcache", "drbd", "loop")
-"""Names of software RAID, maps of the device mapper, caches, replicas and files that are devices, each of which may
-stand on those before."""
+"""Names of software RAID, device mapper maps, caches, replicas and file-backed devices; each may stand on the ones
+before."""
 _BUSY_RATIO = 0.1
 """From this share of its highest rate on, a host is busy."""
 _HELD_RATIO = 0.5
-"""A host that keeps this share of its outstanding I/Os is busy, however few of them complete."""
+"""Share of its outstanding I/Os from which a host is busy, however few of them complete."""
 _ALL_RATIO = 0.9
-"""From this share of its recording on, a busy period is all of it."""
+"""Share of its recording from which a busy period is all of it."""
 _TAKES_PART_RATIO = 0.1
 """Share of the outstanding I/Os of the busiest host from which another host takes part in the test."""
-MOVED_ABOVE = 0.05
-"""Share of a device's bytes from which they are those of the devices above it. A volume that idles moves less.
-Parity, a resync or copies for a snapshot move several times what the volume moves."""
+MOVED_ABOVE_RATIO = 0.05
+"""Share of a device's bytes from which they belong to the devices above it. An idle volume moves fewer. Parity, a
+resync or copies for a snapshot move several times the volume's bytes."""
 
 
 def host_loads(
@@ -40,14 +40,14 @@ def host_loads(
     least_in_flight: float = 0.0,
     machines: Collection[str] | None = None,
 ) -> list[LoadFacts]:
-    """Return one entry for each step and direction with I/O: the sum over the block devices of the busy hosts, or
-    where none times its I/Os, over the virtual disks of the busy machines.
+    """Return one entry for each step and direction with I/O: the sum over the block devices of the busy hosts, or if
+    none times its I/Os, over the virtual disks of the busy machines.
 
-    An I/O counts once, though several block devices count it, such as a multipath map and a path. `roots` are the
-    hosts or virtual machines, or devices whose host is not known. A device that was there for a part of a step did
-    nothing in the rest of it. Their configured queue depth is not known. A host
-    with fewer I/Os outstanding in a step than `least_in_flight`, or far fewer than another, is left out.
-    `samples`: entity kind → its samples. `machines`: whose devices count; None: all.
+    An I/O counts once, even if several block devices count it, such as a multipath map and a path. `roots` are the
+    hosts or virtual machines, or devices of an unknown host. A device that existed for a part of a step did nothing
+    in the rest. The configured queue depth is not known. A host with fewer I/Os outstanding in a step than
+    `least_in_flight`, or far fewer than another, is left out. `samples`: entity kind → its samples. `machines`: whose
+    devices count; None: all.
     """
     for kind in _OWNERS:
         topmost = _topmost(topology, kind, over_whole_steps(samples.get(kind, ())))
@@ -95,16 +95,15 @@ def _rate(device: StepSamples, quantity: str, direction: str) -> float:
 
 
 def in_flight_of(devices: Sequence[StepSamples], direction: str) -> float:
-    """I/Os outstanding on average, by Little's law: seconds of latency in a second.
-
-    Of what an array counts, they are inside it; the time of their transfer is in it where the array reports that."""
+    """Mean number of outstanding I/Os (Little's law): seconds of latency per second. For an array's counts, these are
+    the I/Os inside it; the transfer is included if the array reports it."""
     return sum(_seconds_in_a_second(device, direction) for device in devices)
 
 
 def _seconds_in_a_second(device: StepSamples, direction: str) -> float:
     counted = [device.rate(f"{part}_seconds_{direction}_total") for part in ("latency", "queue")]
     if counted[0] is not None:
-        # What a hypervisor counts of a device begins below its own queues.
+        # A hypervisor's counts of a device begin below its own queues.
         guest_seconds = device.means.get(f"guest_seconds_mean_{direction}")
         return (
             sum_of_known(counted) or 0.0 if guest_seconds is None else guest_seconds * _rate(device, "ops", direction)
@@ -123,8 +122,7 @@ def busiest_devices(topology: Topology, kind: str, samples: Sequence[StepSamples
 
 def busy_period(step: Step, device: StepSamples, devices: Sequence[StepSamples]) -> Step:
     """Return the step without the idle time before and after the I/O of a block device, the busiest of `devices`.
-
-    I/Os that are outstanding at any of them and do not complete are no idle time."""
+    Outstanding I/Os that do not complete are no idle time."""
     rates, held = _rate_by_window(device), _held_by_window(devices)
     least, least_held = (
         _BUSY_RATIO * max(rates.values(), default=0.0),
@@ -164,11 +162,12 @@ def _rate_by_window(device: StepSamples) -> Mapping[int, float]:
 
 def _topmost(topology: Topology, kind: str, samples: Sequence[StepSamples]) -> Iterator[tuple[StepSamples, str]]:
     """Yield block devices with their host, or virtual disks with their machine, or either with itself if that is not
-    known: of a device and those above it, such as a multipath map over its paths, the upper ones if they move its
-    bytes. A volume that idles on it says nothing about the rest of the device.
+    known.
 
-    Where no source says what a device is made of, its name and what it moves tell. A device whose I/Os are counted
-    and not timed has the times of those below it."""
+    Of a device and those above it, such as a multipath map over its paths, the upper ones are taken if they move its
+    bytes. An idle volume on it says nothing about the rest of the device. If no source reports a device's parts, its
+    name and its bytes decide. A device whose I/Os are counted but not timed gets the times of those below it.
+    """
     known: dict[tuple[str, str], StepSamples] = {}
     for sample in samples:
         if (lun := topology.known_as.get((sample.source, kind, sample.entity))) is not None:
@@ -181,7 +180,7 @@ def _topmost(topology: Topology, kind: str, samples: Sequence[StepSamples]) -> I
         owner = next(iter(topology.related(lun, "attached_to", _OWNERS[kind])), None)
         owners[lun] = owner or lun
         above = sum(_moved(known[step, upper]) for upper in topology.uppers(lun, "lun") if (step, upper) in known)
-        if not above or above < MOVED_ABOVE * _moved(sample):
+        if not above or above < MOVED_ABOVE_RATIO * _moved(sample):
             groups[step, owner or sample.source][lun] = sample
     for (step, _), devices in groups.items():
         for lun, parts in uppermost([_stacked(topology, lun, sample) for lun, sample in devices.items()]).items():
@@ -206,7 +205,7 @@ def _stacked(topology: Topology, lun: str, device: StepSamples) -> Stacked:
 
 
 def _timed_below(device: StepSamples, lower: Sequence[StepSamples]) -> StepSamples:
-    """Return a device with the time that an I/O takes at those below it, if its own are counted and not timed."""
+    """Return a device with the I/O times of the devices below it, if its own I/Os are counted but not timed."""
     if _in_flight(device):
         return device
     for direction in DIRECTIONS:
@@ -238,7 +237,7 @@ def _by_window(device: StepSamples, wait: str, ops: str) -> Mapping[int, tuple[f
 
 
 def level_by_name(topology: Topology, lun: str) -> int:
-    """Return the place of a block device in the usual stack of Linux, by its name; 0: a disk."""
+    """Return the level of a block device in the usual Linux stack, by its name; 0: a disk."""
     entity = topology.entities[lun]
     name = next(iter(entity.ids.get("device", ())), "")
     if entity.attributes.get("map") and not name.startswith(_STACK):

@@ -1,4 +1,4 @@
-"""Finds the host of a load among those that only an array knows: the names differ, the bytes do not."""
+"""Finds a load's host among the hosts that only an array reports: the names differ, but the bytes match."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sanpath.topology.vm_moves import Report
 
 @dataclass(frozen=True, slots=True)
 class _ArrayHost:
-    """A host that an array knows, the volumes over which it did I/O, and their traffic."""
+    """A host that an array reports, its volumes with I/O, and their traffic."""
 
     entity: Entity
     volumes: Sequence[str]
@@ -30,13 +30,13 @@ def hosts_by_traffic(
     load_samples: Sequence[StepSamples],
     volume_samples: Callable[[], Sequence[StepSamples]],
 ) -> list[Report]:
-    """Return reports that join the machines of loads to hosts that an array knows by another name.
+    """Return reports that join the machines of loads to hosts that an array reports under another name.
 
-    An array names its hosts as its administrator did, a load names its machine as that calls itself. If neither the
-    machine's adapters nor its LUNs are read, nothing else is common to both but the I/O. A host is joined if its
-    volumes moved in each direction what the load did, in every step in which both were measured, and those of no
-    other host did; nor may two machines have the traffic of one host. `volume_samples` is called only if a load has
-    no path.
+    An array names its hosts as its administrator did; a load names its machine as the machine calls itself. If
+    neither the machine's adapters nor its LUNs are read, only the I/O is common to both. A host is joined if its
+    volumes moved the load's bytes in each direction, in every step in which both were measured, and no other host's
+    volumes did; and no two machines may have one host's traffic. `volume_samples` is called only if a load has no
+    path.
     """
     loads_of_machines = _without_path(topology)
     candidates = list(_hosts_of_arrays(topology, volume_samples())) if loads_of_machines else []
@@ -56,8 +56,8 @@ def hosts_by_traffic(
 
 
 def _without_path(topology: Topology) -> dict[str, list[str]]:
-    """Return machine → its loads, of loads that nothing joins to a volume or a fabric. A load on no known machine is
-    under its own name."""
+    """Return machine → its loads, for loads that are not joined to a volume or a fabric. A load without a known
+    machine is under its own name."""
     found: dict[str, list[str]] = defaultdict(list)
     for load in topology.of_kind("load"):
         root, machine = root_of(topology, load.id), machine_of(topology, load.id)
@@ -91,9 +91,9 @@ def _hosts_of_arrays(topology: Topology, samples: Sequence[StepSamples]) -> Iter
 def _joined(
     topology: Topology, machine: str, loads: Sequence[str], host: _ArrayHost
 ) -> Iterator[SourceEntity | SourceLink]:
-    """Yield what a person would write into sanpath.yaml: that the machine is this host, or runs on it, and what its
-    loads target."""
-    evidence = f"the volumes of {host.entity.label} moved what the load did, and those of no other host"
+    """Yield what a person would write into sanpath.yaml: the machine is this host, or runs on it, and the targets of
+    its loads."""
+    evidence = f"the volumes of {host.entity.label} moved the same bytes as the load; no other host's volumes did"
     entity = topology.entities[machine]
     if entity.kind == "host":
         ids = {key: host.entity.ids[key] for key in INITIATOR_KEYS if key in host.entity.ids}

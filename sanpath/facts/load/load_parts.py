@@ -1,4 +1,4 @@
-"""Divides a load into parts with paths of their own: what limits one host or device need not limit the others."""
+"""Divides a load into parts with separate paths: the limit of one host or device need not be the others'."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from sanpath.topology.paths import hosts_of, machines_of, root_of
 from sanpath.topology.topology import Topology
 
 _Key = tuple[tuple[str, ...], tuple[str, ...]]
-"""What the jobs of a part have in common: their machine, and their targets if every job of the machine names some
-that no other job has."""
+"""The common key of a part's jobs: their machine; and their targets, if every job of the machine names targets of its
+own."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoadPart:
-    """A part of the loads, in all steps in which it does I/O, and these steps with what it alone was given to do."""
+    """A part of the loads, in all steps in which it does I/O, and these steps with its own settings."""
 
     steps: Sequence[Step]
     loads: Sequence[LoadFacts]
@@ -34,8 +34,8 @@ def load_parts(
     samples: Mapping[str, Sequence[StepSamples]],
     loads: Sequence[LoadFacts],
 ) -> list[LoadPart]:
-    """Return the parts of the loads: what the jobs of each machine do, and of each target where these name theirs.
-    Empty: there is one part, or it is not known which job belongs to which.
+    """Return the parts of the loads: the jobs of each machine, or of each target if the jobs name separate targets.
+    Empty: there is one part, or the jobs cannot be assigned.
 
     `load_samples`: those of the jobs. `samples`: entity kind → its samples. `loads`: all parts together.
     """
@@ -76,7 +76,7 @@ def _keys(topology: Topology, samples: Sequence[StepSamples]) -> Iterator[tuple[
     by_machine: defaultdict[tuple[str, ...], list[StepSamples]] = defaultdict(list)
     for sample in samples:
         by_machine[tuple(_machines(topology, _job(topology, sample)))].append(sample)
-    if () in by_machine:  # It is not known of a job where it runs: it may be any of the machines.
+    if () in by_machine:  # A job's machine is not known: it may be any of them.
         by_machine = defaultdict(list, {(): list(samples)})
     for machine, own in by_machine.items():
         targets = [tuple(sorted(topology.related(_job(topology, sample), "targets"))) for sample in own]
@@ -86,7 +86,7 @@ def _keys(topology: Topology, samples: Sequence[StepSamples]) -> Iterator[tuple[
 
 
 def _in_several(sets: Iterable[set[str]]) -> set[str]:
-    """Return what more than one of the sets contains."""
+    """Return the elements of more than one of the sets."""
     counted = Counter(each for found in sets for each in found)
     return {each for each, count in counted.items() if count > 1}
 
@@ -97,8 +97,8 @@ def _by_devices(
     samples: Mapping[str, Sequence[StepSamples]],
     loads: Sequence[LoadFacts],
 ) -> list[LoadPart]:
-    """Return what the block devices of each host, or the virtual disks of its machines, do. Empty: it is not known of
-    one whose it is, or nothing but an array counts the I/O."""
+    """Return the I/O of each host's block devices, or of its machines' virtual disks. Empty: a device's owner is not
+    known, or only an array counts the I/O."""
     by_host: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
     for machine in dict.fromkeys(root for load in loads for root in load.roots):
         by_host[tuple(hosts_of(topology, machine) or _machines(topology, machine))].append(machine)
@@ -119,15 +119,15 @@ def _job(topology: Topology, sample: StepSamples) -> str:
 
 
 def _own_roots(topology: Topology, load: LoadFacts, shared: Collection[str]) -> tuple[str, ...]:
-    """Return the loads that the jobs of a part belong to; of a load in `shared`, which has jobs in other parts as
-    well, its jobs themselves."""
+    """Return the loads that a part's jobs belong to; for a load in `shared`, which has jobs in other parts as well,
+    the jobs themselves."""
     roots = {job: root_of(topology, job) for job in load.jobs}
     return tuple(dict.fromkeys(job if root in shared else root for job, root in roots.items()))
 
 
 def _own_steps(steps: Sequence[Step], samples: Sequence[StepSamples], shared: Collection[str]) -> list[Step]:
-    """Return the steps with the sources of one part alone. What a source was given to do is that of the part unless
-    the source is in `shared`: others have jobs of it as well."""
+    """Return the steps with the sources of one part alone. A source's settings are the part's, unless the source is
+    in `shared`: other parts have jobs of it as well."""
     sources = {sample.source for sample in samples}
     result = []
     for step in steps:

@@ -17,10 +17,19 @@ from sanpath.model import DIRECTIONS, START, Direction, Step, StepLoad
 from sanpath.topology.paths import hosts_of, luns_of, root_of
 from sanpath.topology.topology import Topology
 
-_SAME_LOAD = ("", START, "repeat", "more_in_flight", "fewer_in_flight", "one_in_flight", "knee", "objective")
+_COMPARABLE = (
+    "",
+    START,
+    "repeat",
+    "more_in_flight",
+    "fewer_in_flight",
+    "one_in_flight",
+    "knee",
+    "objective",
+)
 """Experiments of a probe that change nothing, or only the number of I/Os in flight."""
-_HOLDS_MOST = 0.45
-"""Share of the I/Os in flight from which some jobs decide what a load waits for, about half as windows differ:
+_MOST_RATIO = 0.45
+"""Share of the I/Os in flight from which some jobs determine how a load waits, about half, as windows differ:
 sanpath's own choice."""
 _TOGETHER_RATIO = 0.8
 """Jobs ran together if each was active for this share of the time in which any was: windows of their counters do not
@@ -37,7 +46,7 @@ def load_facts(topology: Topology, steps: Sequence[Step], samples: Sequence[Step
 def load_facts_of(
     topology: Topology, step: Step, direction: Direction, samples: Sequence[StepSamples], entity: str
 ) -> LoadFacts | None:
-    """Return what one load, or one of its jobs, did in a step. None: none of its I/Os completed."""
+    """Return the facts of one load, or of one of its jobs, in a step. None: none of its I/Os completed."""
     jobs = [
         sample
         for sample in samples
@@ -49,12 +58,12 @@ def load_facts_of(
 
 
 def runs_in(sample: StepSamples, step: Step) -> bool:
-    """Return whether a job is one of those of the step that it was sampled in."""
+    """Return whether a job belongs to the step that it was sampled in."""
     return not step.loads or load_of(sample, step) is not None
 
 
 def load_of(sample: StepSamples, step: Step) -> StepLoad | None:
-    """Return what the source of a job says of its loads in the step. None: nothing."""
+    """Return the settings that a job's source reports for its loads in the step. None: there are none."""
     of_source = (load for load in step.loads if load.source == sample.source)
     return next((load for load in of_source if not load.entities or sample.entity in load.entities), None)
 
@@ -106,7 +115,7 @@ def _load_of_direction(
         series=of_windows,
         latency_series=latency_of_windows,
         summary_seconds=min((seconds for _, seconds in summaries), default=None),
-        variation="" if step.experiment in _SAME_LOAD else step.experiment,
+        variation="" if step.experiment in _COMPARABLE else step.experiment,
         access=access_of(topology, [(_entity(topology, job), load_of(job, step)) for job in active]),
         flushes_in_flight=sum(job.rate("latency_seconds_flush_total") or 0.0 for job in jobs),
         metadata_in_flight=sum(job.rate("latency_seconds_metadata_total") or 0.0 for job in jobs),
@@ -139,14 +148,14 @@ def _latency_of_targets(
 
 
 def _failed(jobs: Sequence[StepSamples]) -> float | None:
-    """Return how many I/Os of the jobs failed. None: none is known of, and not all jobs count them."""
+    """Return how many I/Os of the jobs failed. None: no failure is known, and not all jobs count them."""
     rates = [(job.rate("ops_failed_total"), job.length_seconds) for job in jobs]
     failed = round(sum(rate * seconds for rate, seconds in rates if rate is not None))
     return float(failed) if failed or all(rate is not None for rate, _ in rates) else None
 
 
 def _unlimited_ratio(topology: Topology, step: Step, jobs: Sequence[StepSamples]) -> float | None:
-    """Return what the jobs of a load without a rate keep in flight, as of LoadFacts."""
+    """Return the I/Os in flight of a load's jobs without a rate, as in LoadFacts."""
     held, offered = {True: 0.0, False: 0.0}, {True: 0.0, False: 0.0}
     for job in jobs:
         entity = topology.entities.get(_entity(topology, job))
@@ -158,7 +167,7 @@ def _unlimited_ratio(topology: Topology, step: Step, jobs: Sequence[StepSamples]
         held[is_limited] += sum(_rate(job, "ops", d) * seconds[0] for d, seconds in latencies if seconds is not None)
         offered[is_limited] += configured
     is_mixed = offered[True] > 0 and offered[False] > 0
-    return held[False] / offered[False] if is_mixed and held[False] >= _HOLDS_MOST * sum(held.values()) else None
+    return held[False] / offered[False] if is_mixed and held[False] >= _MOST_RATIO * sum(held.values()) else None
 
 
 def _entity(topology: Topology, job: StepSamples) -> str:
@@ -175,7 +184,7 @@ def _summaries(step: Step) -> Iterator[tuple[str, float]]:
 def _tail_shares(
     with_latency: Sequence[tuple[StepSamples, tuple[float, float, float]]], direction: Direction
 ) -> Iterator[tuple[float, float]]:
-    """Yield what the slowest I/Os of each job take: the time less that of the others, of which none takes longer than
+    """Yield the time of each job's slowest I/Os: the total less that of the others, none of which takes longer than
     the percentile."""
     for part, percentile in ((0.95, "p95"), (0.99, "p99")):
         total = others = 0.0
@@ -196,14 +205,14 @@ def _rate(job: StepSamples, counter: str, direction: Direction) -> float:
 
 
 def _latency(job: StepSamples, direction: Direction, step: Step, jobs: int) -> tuple[float, float, float] | None:
-    """Return the mean latency of a job's I/Os and its bounds, seconds. None: no I/O, or the latency is not known.
-
-    Where the mean is truncated to whole units or missing, a closed loop still gives it: R = N / X (Little's law).
-    """
+    """Return the mean latency of a job's I/Os and its bounds, seconds. None: no I/O, or the latency is not known. If
+    the mean is missing or truncated to whole units, a closed loop still gives it: R = N / X (Little's law)."""
     operations = _rate(job, "ops", direction)
     if not operations:
         return None
-    if wait := job.rate(f"latency_seconds_{direction}_total"):  # 0: it was not measured, no I/O takes no time
+    if wait := job.rate(
+        f"latency_seconds_{direction}_total"
+    ):  # 0: it was not measured, because no I/O takes no time.
         return (wait / operations,) * 3
     gauge = f"latency_seconds_mean_{direction}"
     floor, resolution = job.means.get(gauge), job.resolutions.get(gauge, 0.0)
@@ -271,8 +280,8 @@ def _series(
 
 
 def _while_active(windows: Iterable[tuple[float, float]]) -> tuple[tuple[float, float], ...]:
-    """Return the windows from the first to the last in which I/Os completed: those in between in which all I/O
-    stalled count as well."""
+    """Return the windows from the first to the last with completed I/Os. Windows in between in which all I/O stalled
+    count too."""
     found = list(windows)
     active = [index for index, (ops, _) in enumerate(found) if ops]
     return tuple(found[active[0] : active[-1] + 1]) if active else ()
@@ -301,10 +310,7 @@ def _series_together(
 
 def _offered(jobs: Sequence[StepSamples], shares: Sequence[float] | None) -> float | None:
     """Return the I/Os that jobs may keep in flight together. None: unknown for one of them, or they did not run
-    together.
-
-    `shares`: as of _shares_of_time.
-    """
+    together. `shares`: as in _shares_of_time."""
     configured = [of_job for job in jobs if (of_job := _configured(job)) is not None]
     if len(configured) < len(jobs) or (len(jobs) > 1 and (shares is None or min(shares) < _TOGETHER_RATIO)):
         return None
@@ -312,7 +318,7 @@ def _offered(jobs: Sequence[StepSamples], shares: Sequence[float] | None) -> flo
 
 
 def _active_ratio(jobs: Sequence[StepSamples], shares: Sequence[float] | None) -> float:
-    """Return the share of the configured I/Os that the jobs could keep in flight, in the mean over the step.
+    """Return the share of the configured I/Os that the jobs could keep in flight, on average over the step.
 
     `shares`: as of _shares_of_time.
     """
@@ -322,10 +328,8 @@ def _active_ratio(jobs: Sequence[StepSamples], shares: Sequence[float] | None) -
 
 
 def _shares_of_time(step: Step, jobs: Sequence[StepSamples]) -> list[float] | None:
-    """Return the share of each job in the time from the first I/O of any of them to the last one. None: not known of
-    one.
-
-    A single figure of a source is a mean over the time of that source's jobs alone."""
+    """Return each job's share of the time from the first I/O of any job to the last one. None: not known for one of
+    them. A source's single figure is a mean over the time of its own jobs."""
     single = {load.source for load in step.loads if load.summary_window is not None}
     spans: list[tuple[str, float, float]] = []
     for job in jobs:
@@ -344,7 +348,7 @@ def _shares_of_time(step: Step, jobs: Sequence[StepSamples]) -> list[float] | No
 
 
 def _configured(job: StepSamples) -> float | None:
-    """Return the I/Os that a job may keep in flight, in the mean, for a ramp raises them. None: unknown."""
+    """Return the mean number of I/Os that a job may keep in flight (a ramp raises it). None: unknown."""
     mean = job.means.get("in_flight_configured")
     return mean if mean is not None else job.last_values.get("in_flight_configured")
 

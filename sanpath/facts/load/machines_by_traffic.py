@@ -1,5 +1,5 @@
-"""Finds the machine of a load whose result names none, where several machines are read: one has a device that moved
-just what the load did."""
+"""Finds the machine of a load whose result names none, if several machines are read: one has a device that moved
+exactly the load's bytes."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def machines_by_traffic(
     load_samples: Sequence[StepSamples],
     device_samples: Callable[[], Sequence[StepSamples]],
 ) -> list[Report]:
-    """Return reports that join loads without a machine to the one that has their traffic.
+    """Return reports that join loads without a machine to the machine with their traffic.
 
-    A machine has it if one of its devices moved in each direction what the load did, in every step in which both were
+    A machine has it if one of its devices moved the load's bytes in each direction, in every step in which both were
     measured, and no device of another machine did. `device_samples` is called only if a load has no machine.
     """
     loads = [e.id for e in topology.of_kind("load") if root_of(topology, e.id) == e.id]
@@ -56,7 +56,7 @@ def _machines_of_devices(topology: Topology) -> Mapping[str, str]:
 def _joined(topology: Topology, load: str, machine: str) -> Iterator[Report]:
     """Yield what the result files of a load would say if they named their machine."""
     name = topology.entities[machine].label
-    evidence = f"{SAME_TRAFFIC}: a device of {name} moved what the load did, and none of another machine"
+    evidence = f"{SAME_TRAFFIC}: a device of {name} moved the load's bytes; no device of another machine did"
     for source, _ in topology.entities[load].known_as:
         parts = [
             (entity.kind, local_id)

@@ -1,4 +1,4 @@
-"""Figures that a person read are used where no source measured. A measurement always has precedence."""
+"""Figures that a person entered are used if no source measured them. A measurement always has precedence."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def manual_figures(
                 None if (d := event.detail.get("direction")) is None else str(d),
             )
             ceiling = _number(event.detail.get("low")), _source(event)
-            # If data sheets contradict each other, the higher figure counts: a limit is not claimed lightly.
+            # If data sheets contradict each other, the higher figure counts: a limit should not be claimed lightly.
             ceilings[key] = max(ceiling, ceilings.get(key, ceiling))
             continue
         if event.detail.get("quantity") not in ("latency", "throughput") or entity.startswith("load:"):
@@ -61,7 +61,7 @@ def manual_figures(
         for step in [s for s in steps if event.detail.get("step") in (None, s.name)]:
             remark = f"{entity}: {_figure_text(event)}, read by hand ({_source(event)})"
             if entity not in topology.entities:
-                notes.setdefault(step.name, []).append(f"{remark}: no entity of this name is known")
+                notes.setdefault(step.name, []).append(f"{remark}: no entity has this name")
                 continue
             kind = topology.entities[entity].kind
             kind_samples = samples.get(kind, ())
@@ -120,7 +120,7 @@ def _sample(
     for sample in new_samples:
         if sample.step == step.name and (sample.source, sample.entity) in known_as:
             return sample
-    for sample in samples:  # What the source reported is retained, such as the speed of a port.
+    for sample in samples:  # The source's other values are kept, such as the speed of a port.
         if sample.step == step.name and (sample.source, sample.entity) in known_as:
             new_samples.append(deepcopy(sample))
             new_samples[-1].by_hand = True

@@ -1,4 +1,4 @@
-"""The bytes that all loads of a recording have moved so far, as they report them."""
+"""The bytes that all loads of a recording have moved so far, by their own reports."""
 
 from __future__ import annotations
 

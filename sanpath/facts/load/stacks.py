@@ -1,8 +1,8 @@
-"""Finds the block devices whose I/Os are those of a host, each once, by what they move, where no source says what
-stands on what: iostat, sar and node_exporter report a name and its bytes.
+"""Finds the block devices whose I/Os are a host's load, each counted once, by their bytes. It is used if no source
+reports the stack: iostat, sar and node_exporter report a name and its bytes.
 
-What a device moves, the devices below it move too: once, or several times where they hold copies or parity. Devices
-that no upper one explains are load of their own.
+The devices below a device move its bytes too: once, or several times if they hold copies or parity. Devices that no
+upper one explains are load of their own.
 """
 
 from __future__ import annotations
@@ -14,30 +14,32 @@ from heapq import nsmallest
 from itertools import combinations
 from math import isclose
 
-_SAME = 0.02
-"""Relative difference of the bytes of devices that count the same I/Os: their windows are read one after another."""
-_ALIKE = 0.05
-"""Relative difference of what the members of one array write: what the array notes of itself comes on top."""
-_MOST_COPIES = 3
+_SAME_BYTES = 0.02
+"""Relative difference up to which the bytes of two devices may count the same I/Os: their windows are read one after
+another."""
+_MEMBERS = 0.05
+"""Relative difference up to which members of one array write the same: the array's own metadata is added."""
+_MAX_COPIES = 3
 """A mirror may have three sides, and RAID 6 reads and writes two blocks of parity with each block of data."""
-_NO_SHORTER, _CLOCK_SECONDS = 0.8, 5e-5
-"""An I/O takes no less time above than below: ratio, and seconds by which rounded times may differ."""
-_LEAST = 0.01
-"""Share of the bytes of the busiest device below which nothing is concluded of a device."""
-_PASSED = 0.5
-"""Share of its bytes that a device with a cache passes on to the devices below it at least: sanpath's own choice."""
-_MOST_PARTS = 8
-"""Most devices among which parts are sought."""
-_MOST_TRIED = 3
-"""Of more devices, ways to leave one out that are tried: one that is next to idle changes little."""
+_LATENCY_RATIO, _CLOCK_SECONDS = 0.8, 5e-5
+"""An I/O takes at least as long above as below: ratio, and seconds by which rounded times may differ."""
+_MIN_BYTES_RATIO = 0.01
+"""Share of the busiest device's bytes below which nothing is concluded about a device."""
+_PASSED_RATIO = 0.5
+"""Smallest share of its bytes that a device with a cache passes on to the devices below it: sanpath's own choice."""
+_MAX_CANDIDATES = 8
+"""Largest number of devices that are searched for parts."""
+_MAX_TRIED = 3
+"""Largest number of ways to leave one out that are tried with more devices: a nearly idle one changes little."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stacked:
-    """What a device moves, or several together. `level`: its place in the usual stack by its name, 0: a disk.
+    """The traffic of a device, or of several together.
 
-    `moved`, `ops` and `waits`: bytes, I/Os and seconds of latency in a second, of reads and of writes. `multiplies`:
-    it is software RAID, whose members may differ."""
+    `level`: its place in the usual stack by its name, 0: a disk. `moved`, `ops` and `waits`: bytes, I/Os and seconds
+    of latency per second, of reads and of writes. `multiplies`: it is software RAID, whose members may differ.
+    """
 
     name: str
     level: int
@@ -53,31 +55,30 @@ class Stacked:
 
     @property
     def is_timed(self) -> bool:
-        """Whether the time of its I/Os is counted, which older kernels of Linux do not count for software RAID."""
+        """Whether its I/Os are timed. Older Linux kernels do not time software RAID."""
         return any(self.waits) or not any(self.ops)
 
 
 def uppermost(devices: Sequence[Stacked]) -> dict[str, tuple[str, ...]]:
-    """Return the devices whose I/Os are the load → the devices below that each explains, () if none.
-
-    What moves no more than the lower devices and cannot be placed is contained in what they move."""
+    """Return the devices whose I/Os are the load → the devices below that each explains, () if none. A device that
+    moves no more than the lower devices, and cannot be placed, is contained in their traffic."""
     stacks = _Stacks({device: () for device in devices if device.level == 0})
-    least = _LEAST * max((device.total for device in devices), default=0.0)
+    least = _MIN_BYTES_RATIO * max((device.total for device in devices), default=0.0)
     for level in sorted({device.level for device in devices} - {0}):
         lower = [device for device in devices if device.level < level]
-        # Of devices that stand on each other, the lower one has fewer I/Os outstanding.
+        # If devices stand on each other, the lower one has fewer I/Os outstanding.
         own = sorted((device for device in devices if device.level == level), key=lambda each: sum(each.waits))
         busy = [device for device in own if device.total >= least > 0]
-        stacks.place(busy, _exact)
+        stacks.place(busy, _exact_parts)
         for device in busy:
-            stacks.place([device], _parts)
-        stacks.place(busy, _parts)
+            stacks.place([device], _parts_of)
+        stacks.place(busy, _parts_of)
         held = sum(device.total for device in lower)
         for device in own:
-            if device in stacks.placed or device.total <= (1 + _SAME) * held or (lower and not device.is_timed):
+            if device in stacks.placed or device.total <= (1 + _SAME_BYTES) * held or (lower and not device.is_timed):
                 continue
-            # A cache in it, or above the lower devices, answers what these do not move.
-            is_cached = held >= _PASSED * device.total and _takes_no_longer(lower, device)
+            # A cache in it, or above the lower devices, answers the I/Os that these do not move.
+            is_cached = held >= _PASSED_RATIO * device.total and _takes_no_longer(lower, device)
             stacks.put([device], [each for each in stacks.below if each in lower] if is_cached else [])
     return {device.name: tuple(part.name for part in parts) for device, parts in stacks.below.items()}
 
@@ -94,7 +95,7 @@ class _Stacks:
     ) -> None:
         """Put these devices, or those of them that are not yet placed, on the parts that they have together."""
         left = [device for device in uppers if device not in self.placed]
-        if left and (parts := find(_together(left), list(self.below))):
+        if left and (parts := find(_joint(left), list(self.below))):
             self.put(left, parts)
 
     def put(self, uppers: Sequence[Stacked], parts: Sequence[Stacked]) -> None:
@@ -105,7 +106,7 @@ class _Stacks:
         self.placed.update(uppers)
 
 
-def _together(devices: Sequence[Stacked]) -> Stacked:
+def _joint(devices: Sequence[Stacked]) -> Stacked:
     def sums(values: Iterable[tuple[float, float]]) -> tuple[float, float]:
         reads, writes = zip(*values, strict=True)
         return sum(reads), sum(writes)
@@ -120,19 +121,19 @@ def _together(devices: Sequence[Stacked]) -> Stacked:
     )
 
 
-def _parts(upper: Stacked, lower: Sequence[Stacked]) -> Sequence[Stacked]:
+def _parts_of(upper: Stacked, lower: Sequence[Stacked]) -> Sequence[Stacked]:
     """The devices whose bytes are those of the upper one, with copies and parity. Empty: none, or it is not clear."""
-    return _exact(upper, lower) or _copies(upper, lower) or _exact(upper, lower, ambiguous=True)
+    return _exact_parts(upper, lower) or _copied_parts(upper, lower) or _exact_parts(upper, lower, ambiguous=True)
 
 
-def _exact(upper: Stacked, lower: Sequence[Stacked], ambiguous: bool = False) -> Sequence[Stacked]:
-    """The fewest devices that move the same together. `ambiguous`: also if others write as much as one of them, so
-    that they might be its mirror."""
-    able = _able(upper, lower)
+def _exact_parts(upper: Stacked, lower: Sequence[Stacked], ambiguous: bool = False) -> Sequence[Stacked]:
+    """The fewest devices that together move the same bytes. `ambiguous`: even if other devices write the same as one
+    of them and might be its mirror."""
+    able = _possible_parts(upper, lower)
     for parts in _choices(able, upper.total):
-        moved, names = _together(parts).moved, {part.name for part in parts}
+        moved, names = _joint(parts).moved, {part.name for part in parts}
         differ = sum(abs(one - other) for one, other in zip(moved, upper.moved, strict=True))
-        if differ > _SAME * upper.total or not _takes_no_longer(parts, upper):
+        if differ > _SAME_BYTES * upper.total or not _takes_no_longer(parts, upper):
             continue
         others = [device for device in able if device.name not in names]
         if ambiguous or not any(_writes_alike(one, other) for one in parts for other in others):
@@ -141,81 +142,82 @@ def _exact(upper: Stacked, lower: Sequence[Stacked], ambiguous: bool = False) ->
 
 
 def _choices(devices: Sequence[Stacked], total: float) -> Iterator[tuple[Stacked, ...]]:
-    """Ways to choose devices that move so many bytes together, few before many. Of many devices: one, those that move
-    as much, and all, or all but one, whichever is closest."""
+    """Ways to choose devices that together move this many bytes, few devices before many. Of many devices: one, those
+    that move the same, and all, or all but one, whichever is closest."""
 
     def fits(moved: float) -> bool:
-        return abs(moved - total) <= _SAME * total
+        return abs(moved - total) <= _SAME_BYTES * total
 
-    if len(devices) <= _MOST_PARTS:
+    if len(devices) <= _MAX_CANDIDATES:
         for count in range(1, len(devices) + 1):
             chosen = combinations(devices, count)
             yield from (parts for parts in chosen if fits(sum(part.total for part in parts)))
         return
     yield from ((device,) for device in devices if fits(device.total))
-    yield from (parts for parts in _alike(devices, lambda each: each.total) if fits(sum(p.total for p in parts)))
+    yield from (parts for parts in _equals(devices, lambda each: each.total) if fits(sum(p.total for p in parts)))
     whole = sum(device.total for device in devices)
 
     def rest(one: Stacked | None) -> float:
         return whole if one is None else whole - one.total
 
-    for one in nsmallest(_MOST_TRIED, [None, *devices], key=lambda each: abs(rest(each) - total)):
+    for one in nsmallest(_MAX_TRIED, [None, *devices], key=lambda each: abs(rest(each) - total)):
         if fits(rest(one)):
             yield tuple(device for device in devices if device is not one)
 
 
-def _alike(devices: Sequence[Stacked], rate: Callable[[Stacked], float]) -> list[tuple[Stacked, ...]]:
+def _equals(devices: Sequence[Stacked], rate: Callable[[Stacked], float]) -> list[tuple[Stacked, ...]]:
     """For each device, those with the same rate, in order of the rates; the same ones once."""
     ordered = sorted(devices, key=rate)
     rates = [rate(device) for device in ordered]
     limits = (
-        (bisect_left(rates, own * (1 - _ALIKE)), bisect_right(rates, own / (1 - _ALIKE))) for own in rates if own > 0
+        (bisect_left(rates, own * (1 - _MEMBERS)), bisect_right(rates, own / (1 - _MEMBERS)))
+        for own in rates
+        if own > 0
     )
     return [tuple(ordered[first:end]) for first, end in dict.fromkeys(limits)]
 
 
-def _copies(upper: Stacked, lower: Sequence[Stacked]) -> Sequence[Stacked]:
-    """The devices that write what the upper one does, with copies or parity: as much each, and none more than all.
-
-    Each read is read once; parity is read for what is written. Members of software RAID may differ, if their reads
-    add up: one of them fails, or is slow."""
+def _copied_parts(upper: Stacked, lower: Sequence[Stacked]) -> Sequence[Stacked]:
+    """The devices that write the upper one's bytes, with copies or parity: each writes the same, and none more than
+    all. Each read is read once; parity is read for writes. Members of software RAID may differ if their reads add up:
+    one of them may fail, or be slow."""
     reads, writes = upper.moved
-    able = [device for device in _able(upper, lower) if device.moved[1] <= (1 + _ALIKE) * writes]
-    groups = _alike(able, lambda each: each.moved[1])
+    able = [device for device in _possible_parts(upper, lower) if device.moved[1] <= (1 + _MEMBERS) * writes]
+    groups = _equals(able, lambda each: each.moved[1])
     fitting = [parts for parts in groups if len(parts) > 1 and _are_copies(parts, upper, parity=len(parts) > 2)]
-    fitting = [parts for parts in fitting if len(parts) > 2 or isclose(_ratio(parts, upper), 2, rel_tol=_ALIKE)]
+    fitting = [parts for parts in fitting if len(parts) > 2 or isclose(_ratio(parts, upper), 2, rel_tol=_MEMBERS)]
     if not fitting and upper.multiplies and len(able) > 1 and reads and _are_copies(able, upper, parity=False):
         return able
     return min(fitting, key=lambda parts: abs(_ratio(parts, upper) - round(_ratio(parts, upper))), default=())
 
 
 def _ratio(parts: Sequence[Stacked], upper: Stacked) -> float:
-    return _together(parts).moved[1] / upper.moved[1]
+    return _joint(parts).moved[1] / upper.moved[1]
 
 
 def _are_copies(parts: Sequence[Stacked], upper: Stacked, parity: bool) -> bool:
-    (reads, writes), (read, written) = upper.moved, _together(parts).moved
-    differ = _SAME * upper.total
+    (reads, writes), (read, written) = upper.moved, _joint(parts).moved
+    differ = _SAME_BYTES * upper.total
     are_read = reads - differ <= read <= reads + (written if parity else 0.0) + differ
-    are_written = writes > 0 and writes - differ <= written <= (1 + _ALIKE) * _MOST_COPIES * writes
+    are_written = writes > 0 and writes - differ <= written <= (1 + _MEMBERS) * _MAX_COPIES * writes
     return are_read and are_written and _takes_no_longer(parts, upper)
 
 
-def _able(upper: Stacked, lower: Sequence[Stacked]) -> list[Stacked]:
+def _possible_parts(upper: Stacked, lower: Sequence[Stacked]) -> list[Stacked]:
     """The devices that may be parts of the upper one: they are not next to idle."""
-    return [each for each in lower if each.total >= _LEAST * upper.total]
+    return [each for each in lower if each.total >= _MIN_BYTES_RATIO * upper.total]
 
 
 def _writes_alike(one: Stacked, other: Stacked) -> bool:
-    return one.moved[1] > 0 and isclose(one.moved[1], other.moved[1], rel_tol=_ALIKE)
+    return one.moved[1] > 0 and isclose(one.moved[1], other.moved[1], rel_tol=_MEMBERS)
 
 
 def _takes_no_longer(parts: Sequence[Stacked], upper: Stacked) -> bool:
     """Whether I/Os of these devices may be parts of the upper one's."""
-    lower = _together(parts)
+    lower = _joint(parts)
     both = zip(upper.ops, upper.waits, lower.ops, lower.waits, strict=True)
     return all(
-        wait / done >= _NO_SHORTER * below_wait / below_done - _CLOCK_SECONDS
+        wait / done >= _LATENCY_RATIO * below_wait / below_done - _CLOCK_SECONDS
         for done, wait, below_done, below_wait in both
         if done and wait and below_done
     )

@@ -1,4 +1,4 @@
-"""The same bytes counted at two places: whether a host or a device moved what loads did."""
+"""The same bytes counted at two places: whether a host or a device moved the loads' bytes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Traffic = Mapping[tuple[str, Direction], tuple[float, int]]
 
 
 def traffic_of(samples: Sequence[StepSamples]) -> Traffic:
-    """Return what entities moved together."""
+    """Return the joint traffic of entities."""
     total: dict[tuple[str, Direction], tuple[float, int]] = {}
     for sample in samples:
         for direction in DIRECTIONS:
@@ -46,7 +46,7 @@ def flows_of(
 
 
 def moves_the_same(traffic: Traffic, flows: Sequence[LoadFacts]) -> bool:
-    """Return whether the traffic is in every step what the loads did together, within their sampling error."""
+    """Return whether the traffic equals the loads' in every step, within their sampling error."""
     by_step: dict[str, list[LoadFacts]] = defaultdict(list)
     for flow in flows:
         by_step[flow.step].append(flow)
@@ -66,8 +66,8 @@ def moves_the_same(traffic: Traffic, flows: Sequence[LoadFacts]) -> bool:
 
 
 def moves_less(traffic: Traffic, flows: Sequence[LoadFacts], ratio: float) -> bool:
-    """Return whether the traffic is, in each step and direction, less than this ratio of what the loads did together.
-    False: both were measured in no step."""
+    """Return whether the traffic is less than this ratio of the loads' in each step and direction. False: both were
+    measured in no step."""
     done: dict[tuple[str, Direction], float] = defaultdict(float)
     for flow in flows:
         done[flow.step, flow.direction] += flow.bytes_per_second

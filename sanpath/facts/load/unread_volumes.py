@@ -13,8 +13,8 @@ from sanpath.topology.topology import SAME_TRAFFIC, Topology
 from sanpath.topology.vm_moves import Report
 
 _NOTHING_RATIO = 0.01
-"""Volumes that moved less of a load's bytes do not carry it. What else they do, such as a file system's own writes,
-moves as much: sanpath's own choice."""
+"""Share of a load's bytes below which volumes do not carry it. Other I/O of theirs, such as a file system's own
+writes, is as much: sanpath's own choice."""
 
 
 def unread_volumes(
@@ -25,12 +25,12 @@ def unread_volumes(
 ) -> list[Report]:
     """Return reports that loads target a volume which no source reports.
 
-    A load whose LUN is not known could be on each volume that an array presents to its hosts. If every array that its
-    paths lead to counts these volumes, and they moved nearly nothing in each step, it is on none of them. An array
-    with a busy volume that it presents to no host does not tell all that it presents. `volume_samples` is called only
-    if a load's volume is not known.
+    A load whose LUN is not known could be on any volume that an array presents to its hosts. If every array on its
+    paths counts these volumes, and they moved hardly anything in each step, it is on none of them. An array with a
+    busy volume that it presents to no host does not report everything that it presents. `volume_samples` is called
+    only if a load's volume is not known.
     """
-    loads = {load: arrays for load in _without_volume(topology) if (arrays := _arrays_of(topology, load))}
+    loads = {load: arrays for load in _loads_without_volume(topology) if (arrays := _arrays_of(topology, load))}
     if not loads:
         return []
     by_volume: dict[str, list[StepSamples]] = defaultdict(list)
@@ -45,13 +45,13 @@ def unread_volumes(
         traffic = traffic_of([sample for volume in volumes for sample in by_volume[volume]])
         if moves_less(traffic, list(flows_of(topology, steps, load_samples, [load])), _NOTHING_RATIO):
             names = ", ".join(topology.entities[array].label for array in sorted(arrays))
-            evidence = f"what {names} presents to its host moved nearly nothing of what the load did"
+            evidence = f"the volumes that {names} presents to its host moved hardly any of the load's bytes"
             ends = (("load", topology.entities[load].label), ("volume", f"of {topology.entities[load].label}"))
             reports.append((SAME_TRAFFIC, 0, SourceLink("targets", *ends, evidence)))
     return reports
 
 
-def _without_volume(topology: Topology) -> Iterator[str]:
+def _loads_without_volume(topology: Topology) -> Iterator[str]:
     """Yield the loads, without jobs, that nothing but the choice of their hosts joins to a volume."""
     for load in topology.of_kind("load"):
         ends = [*topology.related(load.id, "targets"), *luns_of(topology, load.id)]

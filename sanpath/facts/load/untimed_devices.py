@@ -1,4 +1,4 @@
-"""What block devices moved where no time of their I/Os shows: it is no load, and a person may know it."""
+"""The traffic of block devices without timed I/Os: it is not a load, but a person may recognise it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class UntimedDevice:
 
 
 def untimed_device(topology: Topology, samples: Sequence[StepSamples]) -> UntimedDevice | None:
-    """Return the device that moves most of those whose bytes are counted. None: none moves any."""
+    """Return the device with the most bytes. None: no device moved any."""
     known = [sample for sample in samples if (sample.source, "lun", sample.entity) in topology.known_as]
     busiest = max(known, key=lambda sample: sum(_moved(sample).values()), default=None)
     moved = _moved(busiest) if busiest is not None else {}

@@ -23,7 +23,7 @@ _MIN_WINDOWS = 8
 """With fewer windows a trend may be chance."""
 _SIGNIFICANT_ERRORS = 3.0
 """A slope within this many standard errors of zero may be chance."""
-_LIKELIER = 0.5
+_JUMP_RATIO = 0.5
 """Values jump if a jump leaves less than this share of the squares that a line leaves: sanpath's own choice. A jump
 in the middle leaves none, where a line leaves a sixteenth of its square for each value."""
 
@@ -95,10 +95,11 @@ def _attributes(topology: Topology, job: str, *, is_only: bool) -> Mapping[str, 
 
 def trend(series: Sequence[tuple[float, float]]) -> float | None:
     """Return the change over the second half of a series of (value, seconds), relative to the beginning of that half.
+    0.0: it may be chance. None: too few windows.
 
-    0.0: it may be chance. None: too few windows. It is the change along the line of least squares through the middles
-    of the windows. What jumps is on no line: it is the change from the mean before the jump to the mean after it.
-    Halving is -50 % either way, so that throughput and latency, and a change and what remains, fit together.
+    It is the change along the least-squares line through the middles of the windows. A jump does not fit a line: then
+    it is the change from the mean before the jump to the mean after it. A halving is -50 % in either case, so
+    throughput and latency agree, and so do a change and the remaining share.
     """
     half = series[len(series) // 2 :]
     if len(series) < _MIN_WINDOWS:
@@ -120,7 +121,7 @@ def trend(series: Sequence[tuple[float, float]]) -> float | None:
         return 0.0
     first, last = (mean + slope * (at - mean_middle) for at in (0.0, elapsed_seconds))
     residual_of_jump, before, after = _jump(values)
-    if residual_of_jump < residual * _LIKELIER or min(first, last) <= 0:
+    if residual_of_jump < residual * _JUMP_RATIO or min(first, last) <= 0:
         first, last = before, after
     return last / first - 1 if first else None
 
@@ -130,7 +131,7 @@ def _jump(values: Sequence[float]) -> tuple[float, float, float]:
     centred = np.asarray(values) - _mean(values)
     sums = np.cumsum(centred)[:-1]
     at = np.arange(1, len(values))
-    # As the sum of all is 0, both parts have the same sum; their means take away what does not remain.
+    # Because the sum of all is 0, both parts have the same sum; subtracting their means leaves the rest.
     explained = sums**2 / at + sums**2 / (len(values) - at)
     best = int(np.argmax(explained))
     residual = max(0.0, float(np.sum(centred**2) - explained[best]))
@@ -144,7 +145,8 @@ def _mean(values: Sequence[float]) -> float:
 def change_in_words(
     throughput_trend: float | None, latency_trend: float | None, held_throughput: float | None
 ) -> str | None:
-    """Return how a load changed within a step, as a clause. What may be chance is no change. None: nothing did."""
+    """Return how a load changed within a step, as a clause. A change that may be chance does not count. None: nothing
+    changed."""
     trends = {"throughput": throughput_trend, "mean latency": latency_trend}
     words = [
         f"{name} {'rises' if change > 0 else 'falls'} by {percent(abs(change))}"

@@ -1,1 +1,1 @@
-"""Facts of peers, similar components that share a load: which of them takes longer than its load explains."""
+"""Facts of peers, similar components that share a load: which of them is slower than its load explains."""

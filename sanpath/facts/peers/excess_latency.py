@@ -1,13 +1,13 @@
 """How much longer an I/O takes at one of several peers than the peer's load explains. Pure arithmetic.
 
-In each window, a peer is compared with those other peers that carry at least as much load, because less load does not
+In each window, a peer is compared with those other peers that carry at least its load, because less load does not
 make an I/O slower. Load beyond theirs raises its expected time by the group's own slope of time over load (Theil and
 Sen: the median of the slopes of all pairs), at least in proportion. Variations that affect all peers at once cancel
-within a window. Scatter is how much the other peers differ from each other over all windows (median absolute
-deviation), and how much chance may move a median of that many windows.
+within a window. Scatter is the difference between the other peers over all windows (median absolute deviation), and
+the chance error of a median of that many windows.
 
-That a regression of latency on load finds one slow drive among many is the idea of Perseus (Lu and others, FAST
-2023), that peers are the measure that of IASO (Panda and others, ATC 2019). Neither algorithm is repeated here: a
+The idea to find one slow drive among many by a regression of latency on load is from Perseus (Lu and others, FAST
+2023); the idea to compare with peers is from IASO (Panda and others, ATC 2019). Neither algorithm is repeated here: a
 test lasts minutes, and medians need no history.
 """
 
@@ -22,8 +22,8 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 
 SLOW_FACTOR = 2.0
-"""In a slow window, an I/O at the peer takes at least this many times as long as expected: the limit of Hao and
-others, The Tail at Store, FAST 2016, for a drive beside its peers in one RAID group."""
+"""Ratio of actual to expected time from which a window is slow: the limit of Hao and others, The Tail at Store, FAST
+2016, for a drive beside its peers in one RAID group."""
 _MAD_SCALE = 1.4826
 """Median absolute deviation → standard deviation, if errors are normal."""
 _LEAST_SCATTER = 0.05
@@ -31,13 +31,12 @@ _LEAST_SCATTER = 0.05
 _MEDIAN_ERROR = 1.2533
 """Standard error of a median over that of a mean, if errors are normal: the root of half of pi."""
 _SIMILAR_LOAD = 1.1
-"""A peer is still compared if the other one carries up to this factor less: counters of one poll do not agree more
+"""Factor by which the other peer may carry less load and still be compared: counters of one poll do not agree more
 closely."""
 _LEAST_LOAD_RATIO = 0.1
-"""A peer with less than this share of its peers' load is not serving the test but, for example, only checking a
-path."""
+"""Share of its peers' load below which a peer does not serve the test but, for example, only checks a path."""
 _FEWEST_PAIRS = 3
-"""Pairs of peers with unequal load from which a slope is taken; with fewer it is 1."""
+"""Fewest pairs of peers with unequal load that give a slope; with fewer it is 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +66,11 @@ class PeerComparison:
 
 def compare_peers(seconds: Floats, loads: Sequence[Floats]) -> list[PeerComparison | None]:
     """Compare each peer with the others. None: there is no window in which at least two others (in a pair: the other
-    one) carry as much load.
+    one) carry the same load or more.
 
-    `seconds`: mean time of an I/O, a row for each peer and a column for each window, NaN where it is not known or
-    stands for a handful of I/Os. `loads`: what may explain it, each of the same shape: first the rate, then, if
-    known, bytes a second and the size of an I/O.
+    `seconds`: mean time of an I/O, a row for each peer and a column for each window, NaN if it is not known or stands
+    for a handful of I/Os. `loads`: possible explanations, each of the same shape: first the rate, then, if known,
+    bytes a second and the size of an I/O.
     """
     count = len(seconds)
     if count < 2:
@@ -114,7 +113,7 @@ def _compare_peer(
 
 
 def _slope(rates: Floats, times: Floats) -> float:
-    """Return by how much time grows with load (both logarithms) among peers: Theil–Sen, at least in proportion."""
+    """Return the growth of time with load (both logarithms) among peers: Theil–Sen, at least in proportion."""
     first, second = np.triu_indices(len(rates), k=1)
     distance = rates[second] - rates[first]
     with np.errstate(invalid="ignore"):
@@ -125,7 +124,7 @@ def _slope(rates: Floats, times: Floats) -> float:
 
 
 def _scatter(others: Floats, excess: Floats) -> float:
-    """Return by how much a peer's median over the windows may differ by chance. With one other: of `excess` alone."""
+    """Return the chance error of a peer's median over the windows. With one other peer: of `excess` alone."""
     count, windows = others.shape
     if count == 1:
         between, within = 0.0, excess - np.median(excess)

@@ -12,7 +12,7 @@ from sanpath.topology.topology import Topology
 _MODEL = ("vendor", "model", "rotational", "size_bytes", "kind")
 """Attributes in which block devices of one kind agree."""
 _MOST_MEMBERS = 256
-"""In a larger group only the first ones are compared."""
+"""Largest group that is compared in full; of a larger one, only the first members are."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Facts of peers: how long an I/O takes at each, compared with peers that have as much to do."""
+"""Facts of peers: the time of an I/O at each, compared with peers under the same load."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Fills in the windows of a source in which an entity was not there: it did nothing in them.
+"""Fills in the windows of a source in which an entity did not exist: it did nothing in them.
 
-A device that is made for a moment, such as a snapshot or the volume of a container, is in few reports of its source.
-Its rate while it was there is not that of the step, and rates of several such devices cannot be added.
+A device that exists only for a moment, such as a snapshot or a container's volume, is in few reports of its source.
+Its rate while it existed is not the step's, and the rates of several such devices cannot be added.
 """
 
 from __future__ import annotations
@@ -14,10 +14,8 @@ from sanpath.facts.samples.step_samples import StepSamples
 
 
 def over_whole_steps(samples: Iterable[StepSamples]) -> list[StepSamples]:
-    """Return samples over the windows in which their source was read: those of its entity that was there longest.
-
-    An entity whose windows end at other moments than those of that one is read on its own, and is left as it is.
-    """
+    """Return samples over the windows in which their source was read: those of its longest-lived entity. An entity
+    whose windows end at other times is read separately, and is left as it is."""
     found = list(samples)
     longest: dict[tuple[str, str], StepSamples] = {}
     for sample in found:

@@ -1,9 +1,8 @@
-"""Estimates by how much the clock of each source differs from the recorder's, and with what uncertainty.
+"""Estimates how far the clock of each source differs from the recorder's, and with what uncertainty.
 
-A sample is placed at the time of its request on the recorder's own clock. Only samples that a device dates itself
-have to be shifted: by the comparison of clocks in its protocol, else by its newest sample, which cannot be from the
-future. Imported samples were never requested; the edges of the load show when they were taken
-(`facts.time.load_edges`).
+A sample is placed at the time of its request on the recorder's own clock. Only samples with a device's own time have
+to be shifted: by the clock comparison of their protocol, else by the newest sample, which cannot be from the future.
+Imported samples were never requested; the edges of the load date them (`facts.time.load_edges`).
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ COMPARED = "clock"
 """The event in which a source reports that clocks were compared: `offset_seconds`, its clock minus the recorder's,
 and `uncertainty_seconds`."""
 _FUTURE_SECONDS = 1.0
-"""A sample further in the future than this, by the compared clocks, was dated by another clock."""
+"""Seconds in the future, by the compared clocks, from which a sample was dated by another clock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +75,8 @@ def clock_offsets(
 def shifts(
     offsets: Mapping[str, ClockOffset], late_seconds: Mapping[str, float | None] | None = None
 ) -> tuple[Shift, ...]:
-    """Return by how much the samples of sources are shifted in time.
-
-    `offsets`: those of the sources that date their samples themselves. `late_seconds`: source → by how much all of
-    its samples were placed too late, None: not known."""
+    """Return the time shifts of the sources' samples. `offsets`: of the sources that date their samples themselves.
+    `late_seconds`: source → by how much all its samples were placed too late, None: not known."""
     ahead_us = {source: round(1e6 * offset.seconds) for source, offset in offsets.items()}
     late_us = {
         source: seconds if seconds is None else round(1e6 * seconds)
@@ -98,8 +95,8 @@ def shifts(
 
 
 def _compared(events: Iterable[tuple[str, Event]]) -> dict[str, ClockOffset]:
-    """Return the interval that is common to all comparisons of a source. If two intervals do not overlap, the
-    source's clock was set between them: then the later one counts."""
+    """Return the interval common to all comparisons of a source. If two intervals do not overlap, the source's clock
+    was set between them: then the later one counts."""
     intervals: dict[str, tuple[float, float]] = {}
     for source, event in events:
         offset, uncertainty = event.detail.get("offset_seconds"), event.detail.get("uncertainty_seconds")

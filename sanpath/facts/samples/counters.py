@@ -28,15 +28,15 @@ from sanpath.recording.reading.tail import ROUND_US
 
 _CACHE_US = 15_000_000
 """Most agents refresh their counters at least this often (net-snmp: 3 s, measured)."""
-_LATE, _LEAST_GAPS = 1.5, 3
-"""An agent is late with its news after its usual time between news, times this; and how many times tell the usual
-one: sanpath's own choices."""
+_LATE_FACTOR, _MIN_GAPS = 1.5, 3
+"""Multiple of its usual time between news from which an agent is late, and the number of such times that show the
+usual one: sanpath's own choices."""
 PORT_SPEED = "link_speed_bits_per_second"
 _FRAME_BYTES = 36, 2188
 """Fewest and most bytes of a Fibre Channel frame: delimiters, header and CRC, and up to 2112 bytes between them
 (FC-FS, frame format), 2148 in all; headers of virtual fabrics, routing and encapsulation add up to 40."""
-_TELLING_WINDOWS = 20
-"""A counter that wraps several times in each of so many windows falls in one of them, unless the bytes of a window
+_MIN_FALLING_WINDOWS = 20
+"""Number of windows in one of which a counter falls if it wraps several times in each, unless the bytes of a window
 are within a twentieth of a multiple of 2^32."""
 _FIRST_ROUND_US = -(2**62)
 """The first poll round contains everything before the second one."""
@@ -74,13 +74,11 @@ def find_rounds(samples: SampleArrays, counters: Collection[str]) -> Rounds:
 
 
 def idle_after(news: Integers) -> float:
-    """After how many microseconds without news an agent is idle, by the times at which it had news.
-
-    Some agents refresh their counters only once in half a minute.
-    """
+    """Microseconds without news after which an agent is idle, from the times of its news. Some agents refresh their
+    counters only every half a minute."""
     gaps = np.diff(news)
-    usual = float(np.median(gaps)) if len(gaps) >= _LEAST_GAPS else 0.0
-    return max(_CACHE_US, _LATE * usual)
+    usual = float(np.median(gaps)) if len(gaps) >= _MIN_GAPS else 0.0
+    return max(_CACHE_US, _LATE_FACTOR * usual)
 
 
 def _moved(samples: SampleArrays, counters: Collection[str]) -> Truths:
@@ -271,7 +269,7 @@ class CounterWindows:
             has_windows, rates = np.flatnonzero(windows), dict[str, Values]()
             for name, column in self._counters.items():
                 growth = self._growth[name][rows]
-                # What a counter counts in a step is far below 2^53: as a floating-point number it is exact.
+                # A counter's growth in a step is far below 2^53: a floating-point number represents it exactly.
                 counted, known_seconds, known = growth.numbers.astype(np.float64), seconds, growth.known
                 if known is not None:
                     counted, known_seconds = (
@@ -294,10 +292,11 @@ def _most_bits(samples: SampleArrays, ended: Integers, speed: Column | None) -> 
 
 
 def _in_frames(most_bits: Floats, frames: Values | None, seen_bits: Floats) -> Floats:
-    """Return the bits that a port can move in each window, by its speed and by the frames that it counted in it.
+    """Return the bits that a port can move in each window, by its speed and by the frames that it counted. `frames`:
+    their number, None: not counted. `seen_bits`: by its byte counter.
 
-    `frames`: their number, None: not counted. `seen_bits`: what its counter of bytes shows. A number of frames that
-    may have wrapped limits nothing, nor does one that cannot hold what is seen: an agent counts no frames, or later.
+    A number of frames that may have wrapped limits nothing. Neither does one that cannot hold the bytes seen: some
+    agents count no frames, or count them later.
     """
     if frames is None:
         return most_bits
@@ -319,16 +318,17 @@ def _is_narrow(samples: SampleArrays, name: str) -> Truths:
 
 def _has_fallen(samples: SampleArrays, name: str) -> Truths:
     """Return for each sample whether the counter of its entity is ever lower than in the sample before it, or has too
-    few samples to tell.
+    few samples to know.
 
-    A source may declare the narrowest width of its tables, so a counter below 2^32 may be of 64 bits; one of 32 bits
-    that wraps in every window soon reads less than before."""
+    A source may declare the narrowest width of its tables, so a counter below 2^32 may have 64 bits. A 32-bit counter
+    that wraps in every window soon reads less than before.
+    """
     values = samples.columns[name]
     known = values.is_known()
     is_window = known[1:] & known[:-1] & (samples.entity[1:] == samples.entity[:-1])
     fell = is_window & (values.numbers[1:] < values.numbers[:-1])
     fallen, windows = (np.bincount(samples.entity[1:], each, len(samples.entities)) for each in (fell, is_window))
-    return np.asarray(((fallen > 0) | (windows < _TELLING_WINDOWS))[samples.entity])
+    return np.asarray(((fallen > 0) | (windows < _MIN_FALLING_WINDOWS))[samples.entity])
 
 
 def _growth(values: Values, ended: Integers, narrow: Truths | bool, is_too_fast: Truths | None) -> Values:
@@ -338,7 +338,7 @@ def _growth(values: Values, ended: Integers, narrow: Truths | bool, is_too_fast:
     newer, older, before = values.numbers[1:], values.numbers[:-1], ended - 1
     known = None if values.known is None else (values.known[1:] & values.known[:-1])[before]
     if is_too_fast is not None:
-        # A port that moves nothing does not happen to move a multiple of 2^32 bytes.
+        # A port that moves nothing cannot have moved an exact multiple of 2^32 bytes.
         has_moved = (newer != older)[before]
         is_ambiguous = is_too_fast & has_moved & (narrow if isinstance(narrow, bool) else narrow[ended])
         if is_ambiguous.any():

@@ -21,8 +21,8 @@ def gauge_windows(
     names: Sequence[str],
     source_ids: Collection[tuple[str, str]],
 ) -> dict[tuple[str, str], list[Window]]:
-    """Return (source, its own id) → the sum of gauges over time, of those `source_ids` whose source reports the first
-    gauge. Gauges that it does not report are left out of the sum."""
+    """Return (source, its own id) → the sum of gauges over time, for those `source_ids` whose source reports the
+    first gauge. Gauges that it does not report are left out of the sum."""
     timed, recorded = timed_samples(recording, connection, kind)
     windows: dict[tuple[str, str], list[Window]] = {}
     for source, columns in recording.columns(kind).items():

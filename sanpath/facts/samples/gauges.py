@@ -16,7 +16,7 @@ from sanpath.model import Column, Step
 from sanpath.recording.reading.sample_cache import Values
 
 _BY_QUARTER = ("service_seconds_", "queue_seconds_")
-"""Times at a device that some fact needs as averages over the first and the last quarter of a step, too."""
+"""Device times that some fact needs as averages over the first and the last quarter of a step, too."""
 _Means = dict[str, float | None]
 _QuarterMeans = Mapping[str, tuple[float | None, float | None]]
 _NO_QUARTERS: _QuarterMeans = {}
@@ -131,7 +131,7 @@ class _Groups:
 
     def __init__(self, samples: SampleArrays, steps: Sequence[Step]) -> None:
         moment, covers_seconds = samples.moment, samples.covers_seconds
-        # A value that covers the seconds before its time stamp counts only if all of them lie in the step.
+        # A value that covers the seconds before its time stamp counts only if all of them are in the step.
         began_us = moment - np.where(covers_seconds.is_known(), covers_seconds.numbers, 0.0) * 1e6
         ordered = sorted(steps, key=lambda step: step.start)
         rows = [np.flatnonzero((began_us >= step.start) & (moment <= step.end)) for step in ordered]
@@ -208,9 +208,8 @@ def _operations(kind: str, gauges: Mapping[str, Column], recorded: Mapping[str, 
 
 
 def _operation_count(samples: SampleArrays, column: str, weight: Floats) -> Values:
-    """The operations that each sample is a mean of: the counter's growth, or the rate times its seconds.
-
-    Not known where there were none, or the counter was reset."""
+    """The operations that each sample is a mean of: the counter's growth, or the rate times its seconds. Not known if
+    there were none, or the counter was reset."""
     values = samples.columns[column]
     numbers, known = values.numbers.astype(np.float64), values.is_known()
     if column.endswith("_total"):

@@ -36,17 +36,18 @@ from sanpath.recording.reading.recording import Recording
 ENTIRE_RECORDING = Step("* the whole recording *", 0, 2**62, "whole run", (), None)
 """The entire recording as one step."""
 _MAX_DETAILED_ENTITIES = 256
-"""For this many entities of a source at most, every window is retained: first for those of the loaded path, then for
-the busiest."""
+"""Largest number of entities of a source whose every window is kept: first those of the loaded path, then the
+busiest."""
 _MAX_DETAILED_DIFFERENCES = 2_000_000
 """Counter differences that are retained window by window beyond those of the loaded path: 0.1 GB of memory."""
 _MAX_ROUND_ENTITIES = 64
-"""In a source with very many entities, this many decide whether a poll round of the agent has news."""
+"""Number of entities of a very large source that decide whether a poll round of the agent has news."""
 _MAX_EDGE_RATIO = 1 / 8
-"""At most this share of a step is left out at each edge because a clock is uncertain."""
+"""Largest share of a step that is left out at each edge because a clock is uncertain."""
 
 FEWEST_OPERATIONS = 20
-"""Of fewer operations, a mean time says nothing: rounding to whole milliseconds, or one slow I/O, changes it."""
+"""Fewest operations of a meaningful mean time: with fewer, rounding to whole milliseconds or one slow I/O changes
+it."""
 
 _EMPTY: Mapping[str, Any] = {}
 """Shared by the samples of very many entities, most of which need none of their own."""
@@ -156,8 +157,7 @@ def step_samples(
 ) -> list[StepSamples]:
     """Return rates and means of every entity of a kind in every step.
 
-    A window that crosses a step's edge is left out, and so is a window that may cross it because clocks are
-    uncertain.
+    A window that crosses a step's edge, or may cross it because clocks are uncertain, is left out.
 
     `detailed`: source → entities whose windows are needed one by one, even if the source has very many entities;
     None: those of all entities. `executor` computes sources with very many entities; None: threads of this process.
@@ -204,9 +204,9 @@ def step_samples(
 
 
 def _certain_part(step: Step, source: str, uncertainty_us: int) -> Step:
-    """The part of a step in which a source's windows certainly belong to the step, given the uncertainty of its
-    clock. Even a very uncertain clock leaves most of the step, because it is not known which windows are wrong. A
-    source that dates the edges of its load itself is certain of all of it."""
+    """The part of a step in which a source's windows certainly belong to the step, given its clock's uncertainty.
+    Even a very uncertain clock leaves most of the step, because it is not known which windows are wrong. A source
+    that dates the edges of its load itself is certain of all of it."""
     dates_it = any(load.source == source and load.own_clock for load in step.loads)
     if step == ENTIRE_RECORDING or not uncertainty_us or dates_it:
         return step
@@ -399,10 +399,8 @@ def counter_ratio(sample: StepSamples, numerator: str, denominator: str) -> floa
 
 
 def running_clocks(samples: Iterable[StepSamples]) -> set[tuple[str, str]]:
-    """Return (source, its own id) of each entity whose I/O time has grown in any step.
-
-    A counter that never grows while I/Os complete does not exist: md before Linux 5.9 counts I/Os and no time. In a
-    single step, a coarse clock may show no time for short I/Os.
-    """
+    """Return (source, its own id) of each entity whose I/O time has grown in any step. A counter that never grows
+    while I/Os complete does not exist: before Linux 5.9, md counts I/Os and no time. In a single step, a coarse clock
+    may show no time for short I/Os."""
     times = tuple(f"latency_seconds_{direction}_total" for direction in DIRECTIONS)
     return {(sample.source, sample.entity) for sample in samples if sample.moved(times)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from sanpath.facts.fabric.link_measures import FULL, filled_ratio
+from sanpath.facts.fabric.link_measures import FULL_RATIO, filled_ratio
 from sanpath.facts.host.port_utilisation import port_use
 from sanpath.facts.host.tested_machines import as_text, busiest_utilisation
 from sanpath.facts.load.loads import LoadFacts
@@ -23,8 +23,8 @@ _GAUGES = (
     "pause_frames_per_second_rx",
     "pause_frames_per_second_tx",
 )
-_SPARE = 0.5
-"""A link that carries less than this share of what it carries when full can carry at least twice as much."""
+_SPARE_RATIO = 0.5
+"""Ratio to a full link's bytes below which a link can carry at least twice as much."""
 
 
 def array_port_rows(topology: Topology, steps: Sequence[Step], samples: Sequence[StepSamples]) -> Iterator[FactRow]:
@@ -81,9 +81,8 @@ def front_end_rows(
 
 
 def with_ports_in_paths(rows: Iterable[FactRow], multipath: Iterable[FactRow]) -> Iterator[FactRow]:
-    """Yield rows of front ends with whether a LUN of the test has a working path to each of the ports in reach.
-
-    Of several arrays that is not known: whose the target ports of a LUN are does not count."""
+    """Yield rows of front ends with whether a LUN of the test has a working path to each reachable port. With several
+    arrays that is not known, because the array behind a LUN's target ports is not considered."""
     known = list(rows)
     most: dict[str, float] = {}
     for row in multipath:
@@ -123,8 +122,10 @@ def _zoning(rows: Sequence[FactRow], zoned: Mapping[str, bool] | None) -> FactRo
     outside = [filled_ratio(row) for row in rows if row["entity"] in hidden]
     return {
         "zoned_ports": float(len(inside)),
-        "full_zoned_ports": float(sum(r >= FULL for r in inside if r is not None)) if None not in inside else None,
-        "spare_unzoned_ports": float(sum(r < _SPARE for r in outside if r is not None))
+        "full_zoned_ports": float(sum(r >= FULL_RATIO for r in inside if r is not None))
+        if None not in inside
+        else None,
+        "spare_unzoned_ports": float(sum(r < _SPARE_RATIO for r in outside if r is not None))
         if None not in outside
         else None,
     }
@@ -140,7 +141,7 @@ def _front_end(rows: Sequence[FactRow]) -> FactRow:
         "windows": min(number(row, "windows") for row in rows),
         "ports": float(len(rows)),
         "used_ports": float(len(used)) if all_known else None,
-        "full_ports": float(sum(ratio >= FULL for ratio in filled if ratio is not None))
+        "full_ports": float(sum(ratio >= FULL_RATIO for ratio in filled if ratio is not None))
         if None not in filled
         else None,
         "busiest_port_share": max(byte_rates) / sum(byte_rates) if all_counted else None,

@@ -69,8 +69,8 @@ def array_rows(
 
 
 def _with_limits_used(topology: Topology, kind: str, rows: Sequence[FactRow]) -> list[FactRow]:
-    """Return the rows with the shares in use of cloud limits and of the slots of block devices, and what limits the
-    array sets."""
+    """Return the rows with the used shares of cloud limits and of block-device slots, and the array's configured
+    limits."""
     set_limits = _set_limits(topology, rows)
     shares, slots = limit_shares(topology, kind, rows), _device_slots(topology, rows)
     return [
@@ -85,8 +85,8 @@ def _with_limits_used(topology: Topology, kind: str, rows: Sequence[FactRow]) ->
 
 
 def _set_limits(topology: Topology, rows: Sequence[FactRow]) -> dict[tuple[str, str], FactRow]:
-    """Return (volume, step) → its name at the array, the limits that are set for it alone, and the one that it uses
-    more of, both directions together."""
+    """Return (volume, step) → its name at the array, the limits configured for it alone, and the one with the higher
+    utilisation, both directions together."""
     result: dict[tuple[str, str], FactRow] = {}
     for key in {(str(row["entity"]), str(row["step"])): None for row in rows}:
         kind, _, name = key[0].partition(":")
@@ -137,8 +137,9 @@ def _growth_and_gain(
 
 
 def _merged(rows: Iterable[FactRow]) -> list[FactRow]:
-    """One row for each entity, step and direction, where several sources count the same: that of a source which times
-    its I/Os, and has the most windows. The others add what it does not report, except times: they belong together."""
+    """One row for each entity, step and direction if several sources count the same: the row of a source that times
+    its I/Os and has the most windows. The others add the values that it does not report, except times: they belong
+    together."""
     by_key: dict[tuple[object, ...], list[FactRow]] = {}
     for row in rows:
         by_key.setdefault((row["entity"], row["step"], row["direction"]), []).append(row)
@@ -153,8 +154,8 @@ def _merged(rows: Iterable[FactRow]) -> list[FactRow]:
 
 
 def _device_slots(topology: Topology, rows: Sequence[FactRow]) -> dict[tuple[str, str], float]:
-    """Return (volume, step) → its I/Os of both directions in flight at its block device, by Little's law, over those
-    that the device takes at once. Only volumes whose device reports that are in it."""
+    """Return (volume, step) → I/Os of both directions in flight at its block device (Little's law), over the device's
+    slots. Only volumes whose device reports them are included."""
     used: dict[tuple[str, str], float] = {}
     for row in rows:
         entity, slots = str(row["entity"]), topology.entities[str(row["entity"])].attributes.get("device_slots")

@@ -1,5 +1,4 @@
-"""How much of the limits of a cloud's volumes and instances is used, where no source counts the time spent at a
-limit."""
+"""Utilisation of the limits of a cloud's volumes and instances if no source counts the time at a limit."""
 
 from __future__ import annotations
 
@@ -55,5 +54,5 @@ def _share(
         return None
     limits = {rate: topology.entities[entity].attributes.get(f"qos_{rate}") for rate in _RATES}
     shares = [totals[entity, step][rate] / float(limit) for rate, limit in limits.items() if limit]
-    # A volume that bursts does more than its baseline, which is then not in force.
+    # A bursting volume exceeds its baseline, which is not in force then.
     return max((share for share in shares if share <= IMPOSSIBLE_RATIO), default=None)

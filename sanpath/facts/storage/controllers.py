@@ -92,9 +92,9 @@ _NO_PEERS: Mapping[str, None] = dict.fromkeys(_PEER_FACTS)
 def peer_times(topology: Topology, samples: Sequence[StepSamples]) -> dict[str, Mapping[str, float]]:
     """Return controller → its mean time over the median of its peers', and both times in seconds.
 
-    Of several steps, the step with the lowest ratio counts: a controller that merely has more to do is slower only
-    near its limit. Of both directions, the one with the higher ratio counts. Controllers without peers that report
-    times are left out.
+    Of several steps, the one with the lowest ratio counts: a controller with more work is slower only near its limit.
+    Of both directions, the one with the higher ratio counts. Controllers without peers that report times are left
+    out.
     """
     times: dict[tuple[str, str, str], dict[str, float]] = {}
     for sample in samples:

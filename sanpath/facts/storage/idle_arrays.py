@@ -1,4 +1,4 @@
-"""How busy arrays are while no load of a test runs: controllers that poll are as busy without it."""
+"""Utilisation of arrays while no load of a test runs: polling controllers are as busy without it."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from sanpath.topology.topology import Topology
 KINDS = ("array", "controller")
 """Entity kinds whose samples show it."""
 _WITHOUT = "* without the load *"
-_LEAST_FREE = 0.25
-"""Share of its time without the load from which a window tells of that: sanpath's own choice."""
-_WIDER = 1 / 6
+_MIN_FREE_RATIO = 0.25
+"""Share of a window without load from which the window shows the idle array: sanpath's own choice."""
+_MAX_EDGE_RATIO = 1 / 6
 """Widest edge of a step beyond its windows, as a share of its length: of a step that much wider, an eighth is left
 out at each edge where a clock is uncertain."""
 
@@ -28,9 +28,8 @@ Interval = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class IdleSamples:
-    """What a source of arrays reported while no load ran.
-
-    `samples`: kind → samples of that time; `loaded_ratio`: as of IdleArray."""
+    """An array source's samples while no load ran. `samples`: kind → samples of that time; `loaded_ratio`: as in
+    IdleArray."""
 
     samples: Mapping[str, Sequence[StepSamples]]
     loaded_ratio: float
@@ -68,22 +67,22 @@ def times_without_load(events: SourceEvents, first_us: int) -> list[Interval]:
 def idle_windows(
     windows: Sequence[Interval], free: Sequence[Interval], uncertainty_us: int, means: bool
 ) -> tuple[list[Step], float]:
-    """Return the windows of a source's samples in which no load runs for a good part of the time, as steps of one
+    """Return the windows of a source's samples in which no load runs for a good part of the time, as steps with one
     name, and the share of their time in which one runs. `means`: whether the samples are means over their windows;
-    else no load may run in these at all."""
+    otherwise no load may run in them at all."""
     found: list[Interval] = []
     free_us = 0
     for begin, end in windows:
         without_us = sum(
             max(0, min(end, until - uncertainty_us) - max(begin, since + uncertainty_us)) for since, until in free
         )
-        if without_us >= (_LEAST_FREE if means else 1.0) * (end - begin) > 0:
+        if without_us >= (_MIN_FREE_RATIO if means else 1.0) * (end - begin) > 0:
             free_us += without_us
             if found and found[-1][1] == begin:
                 begin = found.pop()[0]
             found.append((begin, end))
     total_us = sum(end - begin for begin, end in found)
-    edges_us = (min(uncertainty_us, round(_WIDER * (end - begin))) for begin, end in found)
+    edges_us = (min(uncertainty_us, round(_MAX_EDGE_RATIO * (end - begin))) for begin, end in found)
     steps = [
         Step(_WITHOUT, begin - edge_us, end + edge_us, "marks", (), None)
         for (begin, end), edge_us in zip(found, edges_us, strict=True)

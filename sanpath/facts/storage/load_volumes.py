@@ -1,4 +1,4 @@
-"""Facts of a load together with its volume: the same traffic as seen from both ends."""
+"""Facts of a load and its volume: the same traffic, seen from both ends."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from sanpath.topology.paths import io_paths, machine_luns, targets_of
 from sanpath.topology.topology import Topology
 
 SHARED = 0.05
-"""With a larger share of foreign bytes, an array's average says nothing about the test's own I/Os."""
+"""Share of foreign bytes from which an array's average says nothing about the test's own I/Os."""
 _SAME_LATENCY = 0.2
-"""Relative difference up to which parts of a load take as long as all together: sanpath's own choice."""
+"""Relative difference up to which parts of a load have the same latency as the whole: sanpath's own choice."""
 _SAME_SIZE_TOLERANCE = 0.05
 """The array's I/Os are those of the load, neither split nor merged, if mean sizes agree within this ratio."""
 _LATE_RATIO = 0.2
-"""Most of a load that its volumes may seem to lack because a window of theirs is late."""
+"""Largest share of a load that its volumes may seem to lack because one of their windows is late."""
 _FEW_OPERATIONS_RATIO = 0.02
-"""From this share of foreign I/Os on, they may change the array's mean, however few bytes they are. A smaller share
-than the sampling error of the load's throughput is not evidence of foreign I/Os."""
+"""Share of foreign I/Os from which they may change the array's mean, however few their bytes. A share below the
+sampling error of the load's throughput is no evidence of foreign I/Os."""
 
 
 def path_pair_rows(
@@ -66,7 +66,7 @@ def array_side(topology: Topology, load: LoadFacts, tables: Mapping[str, FactTab
     row = _own_array_side(topology, load, tables)
     if load.whole is None or (row is not None and _has_test_operations(load, row)):
         return row
-    # The mean over the I/Os of all parts is that of each, where they take as long.
+    # The mean over the I/Os of all parts is also each part's, if the parts have the same latency.
     takes_as_long = isclose(load.latency_seconds, load.whole.latency_seconds, rel_tol=_SAME_LATENCY)
     of_whole = array_side(topology, load.whole, tables) if takes_as_long else None
     if of_whole is None or not same_operations(load, of_whole) or not _has_test_operations(load.whole, of_whole):
@@ -82,7 +82,7 @@ def array_side(topology: Topology, load: LoadFacts, tables: Mapping[str, FactTab
 def judged_sides(
     topology: Topology, loads: Sequence[LoadFacts], tables: Mapping[str, FactTable]
 ) -> dict[tuple[str, str], set[str]]:
-    """Return (source, step) → its own ids of the arrays and volumes that `array_side` takes for the loads."""
+    """Return (source, step) → its own ids of the arrays and volumes that `array_side` uses for the loads."""
     rows = [(load.step, row) for load in loads if (row := array_side(topology, load, tables)) is not None]
     own_ids: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
     of_rows = {row["entity"] for _, row in rows}
@@ -134,8 +134,8 @@ def _own_array_side(topology: Topology, load: LoadFacts, tables: Mapping[str, Fa
 
 
 def array_with_others(topology: Topology, load: LoadFacts, tables: Mapping[str, FactTable]) -> FactRow | None:
-    """Return the row of the only array of a load, whatever share of its I/Os is the load's. None: there is none, or
-    several, or it does not count them."""
+    """Return the row of a load's only array, whatever the load's share of its I/Os. None: there is none, or several,
+    or it does not count them."""
     arrays = _arrays_of(topology, load, volumes_of(topology, load, tables))
     rows = tables["array"].select(step=load.step, direction=load.direction)
     counted = [row for row in rows if row["entity"] in arrays and row["bytes_per_second"]]
@@ -150,9 +150,11 @@ def _arrays_of(topology: Topology, load: LoadFacts, volumes: Iterable[str]) -> s
 
 
 def volumes_of(topology: Topology, load: LoadFacts, tables: Mapping[str, FactTable]) -> set[str]:
-    """Return the volumes that a load addresses. Where no source reports them, they are those behind the LUNs of its
-    machines, if together they carry its bytes; where no such LUN is known either, those with just its traffic. Empty:
-    not known."""
+    """Return the volumes that a load addresses. Empty: not known.
+
+    If no source reports them, they are the volumes behind its machines' LUNs, if together these carry its bytes. If
+    no such LUN is known either, they are the volumes with exactly its traffic.
+    """
     if volumes := targets_of(topology, *load.roots)[1]:
         return volumes
     volumes = topology.behind(machine_luns(topology, *load.roots), "volume")
@@ -169,13 +171,13 @@ def volumes_of(topology: Topology, load: LoadFacts, tables: Mapping[str, FactTab
 
 
 def _volumes_with_traffic_of(topology: Topology, load: LoadFacts, tables: Mapping[str, FactTable]) -> set[str]:
-    """Return the busy volumes of the only array that moves as many bytes and operations as the load; where no array
-    does, the only volume that does. Empty: none does, or several do."""
+    """Return the busy volumes of the only array that moves the load's bytes and operations; if no array does, the
+    only volume that does. Empty: none does, or several do."""
     arrays: dict[str, list[FactRow]] = defaultdict(list)
     for row in _busy_volumes(load, tables):
         for array in topology.related(str(row["entity"]), "member_of", "array"):
             arrays[array].append(row)
-    # What the array counts itself includes volumes that are not read.
+    # The array's own counts include volumes that are not read.
     totals = {str(row["entity"]): [row] for row in tables["array"].select(step=load.step, direction=load.direction)}
     same = [rows for array, rows in arrays.items() if _same_traffic(load, totals.get(array, rows))]
     if not same:
@@ -198,7 +200,7 @@ def _same_traffic(load: LoadFacts, rows: Sequence[FactRow]) -> bool:
 
 def busy_luns(topology: Topology, load: LoadFacts, tables: Mapping[str, FactTable]) -> list[str]:
     """Return the LUNs of a load's machines whose volumes carry it, without those that have less than half the I/Os of
-    the busiest of the same load: both operations, and I/Os inside the array. Empty: not known."""
+    the busiest one: both operations, and I/Os inside the array. Empty: not known."""
     volumes = volumes_of(topology, load, tables)
     rows = {row["entity"]: row for row in _busy_volumes(load, tables) if row["entity"] in volumes}
     found: set[str] = set()
@@ -222,7 +224,7 @@ def _inside(row: FactRow) -> float:
 
 
 def _tolerance(load: LoadFacts, row: FactRow) -> float:
-    """Return how far the throughputs of load and row may differ, as a ratio, if both count the same I/Os."""
+    """Return the relative difference up to which load and row may count the same I/Os."""
     return load.same_traffic_tolerance(int(number(row, "windows")))
 
 
@@ -281,9 +283,8 @@ def same_operations(load: LoadFacts, row: FactRow) -> bool:
 
 
 def parts_at_array(load: LoadFacts, row: FactRow) -> float | None:
-    """Return into how many I/Os one of the load is split on its path; 1.0: it is whole, or merged with others.
-
-    None: not known. The array serves other I/Os as well, or the sizes have no whole ratio."""
+    """Return the number of I/Os at the array for each I/O of the load; 1.0: it is whole, or merged with others. None:
+    not known, because the array serves other I/Os as well, or the sizes have no whole ratio."""
     if same_operations(load, row):
         return 1.0
     if load.operation_bytes is None or number(row, "foreign_ratio") > SHARED:
@@ -293,8 +294,8 @@ def parts_at_array(load: LoadFacts, row: FactRow) -> float | None:
 
 
 def longest_ratio(part_seconds: float, parts: float, most_seconds: float) -> float:
-    """Return the longest time that an I/O split into so many parts may take, over that of a part: they start
-    together, and at worst the array serves them one after another. `most_seconds`: no I/O takes longer."""
+    """Return the longest time of an I/O that is split into this many parts, over a part's: they start together, and
+    at worst the array serves them one after another. `most_seconds`: no I/O takes longer."""
     return max(1.0, min(parts, most_seconds / part_seconds)) if part_seconds else 1.0
 
 
@@ -304,7 +305,8 @@ def operation_bytes(row: FactRow) -> float:
 
 
 def array_time(load: LoadFacts, row: FactRow | None) -> FactRow | None:
-    """Return the row if its times may be subtracted from the load's: known, and of the test's own operations."""
+    """Return the row if its times may be subtracted from the load's: they are known, and are those of the test's own
+    operations."""
     return row if row is not None and row["array_seconds"] is not None and _is_of_test(load, row) else None
 
 

@@ -1,4 +1,4 @@
-"""What other hosts do on the volumes of the arrays in an interval, while a recording grows."""
+"""The I/O of other hosts on the arrays' volumes in an interval of a growing recording."""
 
 from __future__ import annotations
 
@@ -22,10 +22,8 @@ LEAST_OPS_PER_SECOND = 5.0
 
 @dataclass(frozen=True, slots=True)
 class OtherLoad:
-    """What other hosts do on one volume: I/Os a second, and their mean latency in seconds.
-
-    The latency is that in the array and, where the array times it, of the transfer over its ports.
-    """
+    """The I/O of other hosts on one volume: I/Os a second, and their mean latency in seconds. It is the latency in
+    the array plus, if the array times it, that of the transfer over its ports."""
 
     ops_per_second: float
     latency_seconds: float

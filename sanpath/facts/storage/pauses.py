@@ -1,4 +1,4 @@
-"""What other hosts do while a probe pauses its load: on the volumes of the arrays, and on the links."""
+"""The I/O of other hosts while a probe pauses its load: on the arrays' volumes, and on the links."""
 
 from __future__ import annotations
 

@@ -1,11 +1,10 @@
 """Places imported files in time by the edges of the load: when throughput begins, pauses and ends.
 
-The throughput of a file is compared with that of the load, shifted by every offset up to ten minutes. The offset that
-fits best (least squares) is the result; the others that fit nearly as well give its uncertainty. A plateau has no
-edges, and equal pauses fit in several places: then nothing is guessed.
-
-What cannot have carried the load cannot date it. Where a source counts what the load names as its targets, these
-alone date it: they have done the work of the load, and other counters may have done that of others.
+The throughput of a file is compared with the load's, shifted by every offset up to ten minutes. The best-fitting
+offset (least squares) is the result; others that fit nearly as well give its uncertainty. A plateau has no edges, and
+equal pauses fit in several places: then nothing is guessed. A counter that cannot have carried the load cannot date
+it. If a source counts the load's named targets, only these date it: they did the load's work, while other counters
+may have done others'.
 """
 
 from __future__ import annotations
@@ -21,34 +20,34 @@ from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.topology.keys import Local
 
 _MAX_OFFSET_SECONDS = 600.0
-"""A file with a larger offset was placed by a wrong time zone or day; its import has reported that."""
+"""Largest offset: a file with a larger one was placed by a wrong time zone or day, which its import has reported."""
 _STEP_SECONDS, _FINE_SECONDS = 0.5, 0.05
-"""Offsets are tried at these distances, coarse over the whole range and fine around the best: sanpath's own choice,
-finer than the windows of most sources."""
-_FIT = 0.8
-"""A file counts the same work as the load if they correlate at least this much."""
+"""Distances of the offsets that are tried, coarse over the whole range and fine around the best: sanpath's own
+choice, finer than the windows of most sources."""
+_MIN_CORRELATION = 0.8
+"""Smallest correlation at which a file counts the same work as the load."""
 _FIT_TOLERANCE = 0.01
 """Another offset fits nearly as well if the variance that it leaves unexplained is at most twice that of the best
 offset, plus this."""
-_ON_TIME = 0.1
-"""Share of a source's work that may lie outside the load's, or in another part of it, if its own times are right."""
-_CLEARLY_MORE = 0.02
+_MAX_OUTSIDE_RATIO = 0.1
+"""Largest share of a source's work outside the load's, or in another part of it, if its own times are right."""
+_CLEARLY_MORE_SHARE = 0.02
 """Share of a source's work by which two placements differ: sanpath's own choice, beyond the edges of its windows."""
 _TRUSTED_SECONDS = 1.0
-"""An offset below this, or below its own uncertainty, shifts nothing."""
+"""Seconds below which an offset shifts nothing; neither does one below its own uncertainty."""
 _PAUSE_RATIO = 0.5
-"""Throughput has an edge where it falls below this share of its highest."""
+"""Share of its highest throughput below which throughput has an edge."""
 _SHIFTS_AT_ONCE = 100
-"""A matrix of so many rows of windows is computed at a time: sanpath's own choice, for memory."""
+"""Rows of windows in a matrix that is computed at a time: sanpath's own choice, for memory."""
 _MAX_WINDOWS = 2000
 """Most windows that are compared at each offset: sanpath's own choice, for its computing time."""
 _MIN_WINDOWS = 4
-"""Fewer windows fit anywhere: sanpath's own choice."""
+"""Fewest windows that fit in one place only: sanpath's own choice."""
 _QUANTITIES = ("bytes", "ops")
 """Work that load and source both count, the best first: software below the load splits and merges I/Os, not bytes."""
-_LEAST_SHARE = 0.01
-"""Share of the load's work in as long a time that a counter has done at least if it was part of its path: sanpath's
-own choice, far below that of one path of many."""
+_MIN_WORK_SHARE = 0.01
+"""Smallest share of the load's work in the same time that a counter on its path has done: sanpath's own choice, far
+below one path of many."""
 _KINDS = ("switch_port", "hba", "array_port", "lun", "volume", "vdisk", "array", "path")
 """Entity kinds that count work, the best first."""
 
@@ -90,7 +89,7 @@ def edge_offsets(
     late_seconds = 0.0
     live_works = [works for source_name, works in below.items() if works and source_name not in imported]
     if len(imported_loads) == len(sources) == 1 and live_works:
-        # If the load is early by some time, the sources that were read live are late by the same time.
+        # If the load is early by some time, the live sources are late by the same time.
         result = _offset_by_any(max(live_works, key=lambda works: len(works[0][1].limits)))
         if isinstance(result, ClockOffset):
             offsets[imported_loads[0]] = ClockOffset(-result.seconds, result.uncertainty_seconds, "load_edges")
@@ -113,9 +112,9 @@ def is_significant(offset: ClockOffset) -> bool:
 
 
 def _offset_by_any(works: Sequence[tuple[Work, Work]]) -> ClockOffset | str:
-    """Return the offset by the first of several works of a source that fits the load's, or why the first does not:
-    ports and disks of a source may be those of other I/O."""
-    reason = "" if works else "what it counts is far less than the load did"
+    """Return the offset from the first of a source's series of work that fits the load's, or the reason why the first
+    one does not: its ports and disks may carry other I/O."""
+    reason = "" if works else "it counts far less than the load did"
     for load, source_work in works:
         result = offset(load, source_work)
         if isinstance(result, ClockOffset):
@@ -125,23 +124,22 @@ def _offset_by_any(works: Sequence[tuple[Work, Work]]) -> ClockOffset | str:
 
 
 def offset(load: Work, source_work: Work) -> ClockOffset | str:
-    """Return by how much a source's clock is ahead of the load's, or the reason why that cannot be
-    determined."""
+    """Return how far a source's clock is ahead of the load's, or the reason why that cannot be determined."""
     step = max(1, (len(source_work.limits) - 1) // _MAX_WINDOWS)
     limits = source_work.limits[::step]
     if len(limits) <= _MIN_WINDOWS:
         return "it has too few windows"
     rates = source_work.rates(limits)
     if rates.min() > _PAUSE_RATIO * rates.max() or not rates.any():
-        return "its throughput neither rises nor falls, so that it fits the load at any offset"
+        return "its throughput is constant, so it fits the load's at any offset"
     shifts = np.arange(-_MAX_OFFSET_SECONDS, _MAX_OFFSET_SECONDS + _STEP_SECONDS, _STEP_SECONDS)
     unexplained = _unexplained(load, limits, rates, shifts)
     best = int(np.argmin(unexplained))
-    if unexplained[best] > 1 - _FIT**2:
+    if unexplained[best] > 1 - _MIN_CORRELATION**2:
         parts = _parts(load)
-        if len(parts) > 1 and _misplaced(load, parts, source_work, 0.0) <= _ON_TIME:
+        if len(parts) > 1 and _misplaced(load, parts, source_work, 0.0) <= _MAX_OUTSIDE_RATIO:
             return ClockOffset(0.0, min(end - begin for begin, end in parts) / 2, "load_edges")
-        return "its throughput fits that of the load at no offset"
+        return "its throughput fits the load's at no offset"
     candidates = np.flatnonzero(unexplained <= 2 * unexplained[best] + _FIT_TOLERANCE)
     if np.any(np.diff(candidates) > 1):
         return "its throughput fits the load's at several offsets: all steps and pauses have the same length"
@@ -156,24 +154,25 @@ def offset(load: Work, source_work: Work) -> ClockOffset | str:
 
 
 def _is_on_time(load: Work, source_work: Work, shift: float) -> bool:
-    """Return whether a source did its work when the load did by its own times, while `shift` would move it into other
-    parts of the load, or clearly more of it out of all of them.
+    """Return whether a source, by its own times, worked when the load did, while `shift` would move its work into
+    other parts of the load, or clearly more of it out of all of them.
 
-    The load may report one figure for each part between two pauses. A device that works unevenly within one then fits
-    best at another, or where the part begins with the time in which it was fast."""
+    The load may report one figure for each part between two pauses. A device that works unevenly within a part then
+    fits best at a wrong offset, for example where the part begins with its fast time.
+    """
     parts = _parts(load)
-    if not parts or (now := _misplaced(load, parts, source_work, 0.0)) > _ON_TIME:
+    if not parts or (now := _misplaced(load, parts, source_work, 0.0)) > _MAX_OUTSIDE_RATIO:
         return False
     moves_on = abs(shift) >= min(end - begin for begin, end in parts) / 2
-    return moves_on or _misplaced(load, parts, source_work, shift) > now + _CLEARLY_MORE
+    return moves_on or _misplaced(load, parts, source_work, shift) > now + _CLEARLY_MORE_SHARE
 
 
 def _misplaced(load: Work, parts: Sequence[tuple[float, float]], source_work: Work, shift: float) -> float:
-    """Return the share of a source's work that lies in another part of the load than the load's, or in none, if its
-    clock is ahead by `shift`."""
+    """Return the share of a source's work that is in another part of the load, or in none, if its clock is ahead by
+    `shift`."""
     limits = source_work.limits - shift
     begins, ends, done = limits[:-1], limits[1:], np.diff(source_work.until)
-    # A window counts as a whole for the part of which it covers most: one that follows a pause may contain it.
+    # A window counts as a whole for the part that it mostly covers: one after a pause may contain the pause.
     slack = float(np.median(ends - begins))
     overlaps = np.array([np.minimum(ends, end) - np.maximum(begins, begin) for begin, end in parts])
     inside = overlaps.max(axis=0) > -slack
@@ -194,7 +193,7 @@ def _parts(load: Work) -> list[tuple[float, float]]:
 
 
 def _work_in(work: Work, begin: float, end: float) -> float:
-    """Return what was done between two times."""
+    """Return the work done between two times."""
     return float(work.rates(np.array([begin, end]))[0]) * (end - begin)
 
 
@@ -221,8 +220,8 @@ def _sources(samples: Samples, kinds: Sequence[str]) -> list[str]:
 def _compared(
     source: str, samples: Samples, kinds: Sequence[str], load_works: Mapping[str, Work], targets: Set[Local]
 ) -> list[tuple[Work, Work]] | None:
-    """Return the work of the load and that of a source for each entity kind that may have carried it, the best first:
-    in the same quantity where both count one. Of targets of the load, only theirs. None: none counts any."""
+    """Return the work of the load and of a source for each entity kind that may have carried it, the best first, in
+    the same quantity if both count one. Among targets of the load, only theirs. None: no kind counts any."""
     of_source = {
         kind: [sample for sample in samples(kind) if sample.source == source and sample.seconds]
         for kind in _KINDS
@@ -250,7 +249,7 @@ def _pairs(
 
 
 def _may_carry(load: Work, source_work: Work) -> bool:
-    """Return whether a counter has done enough, in the time that it was read, to be one of those below the load."""
+    """Return whether a counter did enough, while it was read, to be below the load."""
     load_seconds, source_seconds = (float(work.limits[-1] - work.limits[0]) for work in (load, source_work))
     of_load = float(load.until[-1]) * min(1.0, source_seconds / load_seconds)
-    return float(source_work.until[-1]) >= _LEAST_SHARE * of_load
+    return float(source_work.until[-1]) >= _MIN_WORK_SHARE * of_load

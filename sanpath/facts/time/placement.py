@@ -87,8 +87,9 @@ def _targets(recording: Recording) -> set[Local]:
 def _by_own_clocks(events: Iterable[tuple[str, Event]], clocks: Mapping[str, ClockOffset]) -> list[tuple[str, Event]]:
     """Place the marks of steps that a load dates itself by the clock of its samples.
 
-    A mark is seen later than it was by a time that varies: the sample at the very edge would fall out of the step. A
-    mark that this would move by seconds is from before or after the clock was set: it counts as seen."""
+    A mark is seen later than it was set, by a varying time: the sample at the very edge would fall out of the step. A
+    mark that this would move by seconds is from before or after the clock was set: it counts as seen.
+    """
 
     def placed(source: str, event: Event) -> Event:
         device_time, clock = event.detail.get("device_time"), clocks.get(source)

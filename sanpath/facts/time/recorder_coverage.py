@@ -13,12 +13,12 @@ from sanpath.recording.reading.alignment import reference_start
 from sanpath.recording.reading.recording import Recording
 
 _LATE_POLLS = 3.0
-"""Intervals without a poll after which a source counts as not recorded: sanpath's own choice, one poll may be lost
-and one late."""
+"""Poll intervals without a poll after which a source counts as not recorded: sanpath's own choice, because one poll
+may be lost and one late."""
 _WRITTEN_US = 6_000_000
 """A recorder writes every five seconds: within this time, a missing write means nothing."""
 _DOUBTFUL_SECONDS = 2.0
-"""With a larger uncertainty of a recorder's clock, a window may be booked to the step before or after."""
+"""Uncertainty of a recorder's clock from which a window may be booked to the step before or after."""
 
 AbsenceKind = Literal["joined", "restarted", "stopped", "ended"]
 
@@ -163,7 +163,8 @@ def _missing(
         active_until_us, ended = max(active_until_us, until), start.ending is not None
     if ended and last > active_until_us + every_us:
         yield active_until_us, None, "ended"
-    # Until the others have ended, a recorder may just not have written yet; without others nothing tells that it did.
+    # Until the others have ended, a recorder may just not have written yet; without others, nothing shows that it
+    # did.
     others = [start for start in latest(recording.starts) if start.recorder_id != starts[-1].recorder_id]
     others_ended = bool(others) and all(start.ending is not None for start in others)
     if not ended and (

@@ -15,15 +15,15 @@ from sanpath.units import first_of
 _RAMP_RATIO = 0.1
 """Share of a step that is left out at its start where a load with a series marks no ramp: sanpath's own choice."""
 _RAMP_SECONDS = 1.0
-"""The least that is left out: sanpath's own choice, a window of most sources."""
+"""Smallest ramp that is left out: sanpath's own choice, a window of most sources."""
 COMMAND = "load command"
 """The step of a load command whose output no collector reads."""
 MOST_STEPS = 5_000
-"""As many steps as a sweep of half-minute steps has in two days. A hostile file of some kilobytes can mark a hundred
-thousand."""
+"""Largest number of steps: a sweep of half-minute steps has as many in two days. A hostile file of some kilobytes can
+mark a hundred thousand."""
 _MIN_OVERLAP_RATIO = 0.1
-"""Loads never begin and end at exactly the same moment: an overlap is not a step if it is shorter than this share of
-the shortest step in it."""
+"""Share of the shortest step involved below which an overlap is not a step: loads never begin and end at exactly the
+same time."""
 
 _NAMED = 5
 """A step has the names of as many loads that run together."""
@@ -40,17 +40,16 @@ def load_steps(
     deaths: Mapping[str, Sequence[int]] | None = None,
     busy_until: BusyUntil | None = None,
 ) -> list[Step]:
-    """Return the steps in the order in which they began; without marks, one step over the entire recording.
+    """Return the steps in the order in which they began; without marks, one step over the entire recording. Raises
+    RecordingError for more than MOST_STEPS.
 
-    `events`: (source, event). `first_us` and `last_us` are the recorder's clock at the first and last poll. A step
-    without a mark of its end (the run is under way, or was killed) ends when its load was last busy: a load may tell
-    only with the next step that this one has ended, and the pause between them is in neither. Where `busy_until` does
-    not know it, the step ends at `last_us`. `deaths`: source → when recorders that read it were killed while others
-    went on; a step that the source had begun ends then. Where steps of several loads overlap, the time in which the
-    same loads run is one step. A load command whose output no collector reads is one step. A step that an
-    interruption cut short is dropped by an event that names it.
-
-    Raises RecordingError for more than MOST_STEPS.
+    `events`: (source, event). `first_us` and `last_us`: the recorder's clock at the first and last poll. A step
+    without an end mark (the run is under way, or was killed) ends when its load was last busy: a load may report the
+    end of a step only with the next step, and the pause between them belongs to neither. If `busy_until` does not
+    know it, the step ends at `last_us`. `deaths`: source → when recorders that read it were killed while others went
+    on; a step that the source had begun ends then. If steps of several loads overlap, the time in which the same
+    loads run is one step. A load command whose output no collector reads is one step. An event can drop a step that
+    an interruption cut short.
     """
     marks = StepMarks()
     for source, event in events:
@@ -63,7 +62,7 @@ def load_steps(
     if not marked:
         return [Step(WHOLE_RUN, first_us, last_us, "whole run", (), None)]
     if busy_until is not None and (unmarked := [marks for marks in marked if marks.ended_us is None]):
-        # One end for all: loads that run together report at moments of their own.
+        # They share one end, because loads that run together report at different times.
         busy_us = busy_until({marks.source for marks in unmarked}, min(marks.begin.seen for marks in unmarked))
         last_us = last_us if busy_us is None else min(last_us, busy_us)
     return _with_unique_names(
@@ -73,8 +72,8 @@ def load_steps(
 
 @dataclass(slots=True)
 class _Marks:
-    """The marks of one step of a load. None: not marked, or not yet. Of several ends of its ramp the first counts: a
-    load may learn later that it was earlier."""
+    """The marks of one step of a load. None: not marked, or not yet. Of several ends of its ramp, the first counts: a
+    load may learn later that the ramp ended earlier."""
 
     source: str
     begin: Event
@@ -174,7 +173,7 @@ def _step(marks: _Marks, last_us: int) -> Step:
     begin, ramp_end_us = marks.begin, marks.ramp_end_us
     end = max(begin.seen, last_us) if marks.ended_us is None else marks.ended_us
     if ramp_end_us is None:
-        # A single figure is the mean over all of the step: so are the figures that are compared with it.
+        # A single figure is the mean over the whole step. So are the figures that it is compared with.
         ramp_ratio = 0.0 if begin.detail.get("summary") else _RAMP_RATIO
         ramp_end_us = begin.seen + round(max(_RAMP_SECONDS * 1e6, ramp_ratio * (end - begin.seen)))
     entities = tuple(filter(None, str(begin.detail.get("loads") or "").split(",")))

@@ -1,8 +1,8 @@
-"""Finds the steps of a load that does not mark them: at pauses, and where outstanding I/Os or the latency jump. Finds
-the end of a step that is not marked as well.
+"""Finds the unmarked steps of a load, at pauses and where outstanding I/Os or latency jump; also the unmarked end of
+a step.
 
 Throughput alone shows no boundary: a saturated test has the same in every step. Outstanding I/Os and latency come
-from the load's own counters (N = X R). A drift is not a jump: it remains in its step.
+from the load's own counters (N = X R). A drift is not a jump: it stays within its step.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from sanpath.recording.reading.recording import Recording
 from sanpath.topology.topology import Topology
 
 _BUSY_RATIO = 0.1
-"""A load is busy from this share of its high throughput, which a tenth of its windows exceed."""
+"""Share of its high throughput (which a tenth of its windows exceed) from which a load is busy."""
 _HELD_RATIO = 0.5
-"""A load that keeps this share of its outstanding I/Os is busy, however few of them complete."""
+"""Share of its outstanding I/Os from which a load is busy, however few of them complete."""
 _JUMP_RATIO = 1.25
 """From one step to the next, outstanding I/Os or latency change by at least this factor."""
 _MEDIAN_WINDOWS = 4
@@ -37,15 +37,13 @@ _NOISE = 4.0
 """The change is larger than this many times the median difference of successive windows."""
 _RAMP_RATIO = 0.1
 """Share of a step that is left out at its start, as where a load marks no ramp (steps.py)."""
-_TINY = 1e-12
-"""In the place of 0, of which there is no logarithm: less than any rate or number of I/Os."""
+_POSITIVE_ZERO = 1e-12
+"""Stands for 0, which has no logarithm: less than any rate or number of I/Os."""
 
 
 def split_steady(step: Step, samples: Sequence[StepSamples]) -> list[Step]:
-    """Split a step into steps of a steady load, without ramps. Returns the step itself where nothing is found.
-
-    `samples`: those of the loads, or of what stands in for them, over the entire step.
-    """
+    """Split a step into steps of a steady load, without ramps. Returns the step itself if nothing is found.
+    `samples`: those of the loads, or of their substitute, over the entire step."""
     activity = _activity(samples)
     if activity is None:
         return [step]
@@ -65,18 +63,17 @@ def split_steady(step: Step, samples: Sequence[StepSamples]) -> list[Step]:
 
 
 def last_busy_us(step: Step, samples: Sequence[StepSamples]) -> int | None:
-    """Return when the loads of a step whose end is not known were last busy, in microseconds. None: there are too few
-    windows to tell. `samples`: those of the loads over the entire step."""
+    """Return when the loads of a step with an unknown end were last busy, in microseconds. None: there are too few
+    windows. `samples`: those of the loads over the entire step."""
     activity = _activity(samples, step.end / 1e6)
     periods = list(_busy(activity)) if activity is not None else []
     return round(1e6 * activity.limits[periods[-1][1]]) if activity is not None and periods else None
 
 
 class _Activity(NamedTuple):
-    """What loads did in a series of windows.
-
-    `limits`: seconds on the recorder's clock, ascending. Between each two of them: `operations` a second; I/Os
-    `in_flight`, by the latency of those that completed; `outstanding`, the others as well."""
+    """The activity of loads in a series of windows. `limits`: seconds on the recorder's clock, ascending. Between
+    each two of them: `operations` a second; I/Os `in_flight`, by the latency of those that completed; `outstanding`,
+    including the others."""
 
     limits: Numbers
     operations: Numbers
@@ -85,10 +82,8 @@ class _Activity(NamedTuple):
 
 
 def _activity(samples: Sequence[StepSamples], until_seconds: float = 0.0) -> _Activity | None:
-    """Return what loads did. None: there are too few windows to tell busy from idle ones.
-
-    `until_seconds`: the end of their time. Counters that do not move have no windows: where they are missing for
-    longer than the last window took, nothing was done."""
+    """Return the activity of loads. None: there are too few windows to tell busy from idle ones. `until_seconds`: the
+    end of their time. Counters that do not move have no windows: a gap longer than the last window was idle."""
     work, latency = cumulative_work(samples, "ops"), cumulative_work(samples, "latency_seconds")
     if work is None or len(work.limits) <= _MEDIAN_WINDOWS:
         return None
@@ -103,9 +98,8 @@ def _activity(samples: Sequence[StepSamples], until_seconds: float = 0.0) -> _Ac
 
 
 def _busy(activity: _Activity) -> Iterator[tuple[int, int]]:
-    """Yield the first and the last limit of each busy period.
-
-    Windows at its edges contain a part of a pause: left out."""
+    """Yield the first and the last limit of each busy period. Windows at its edges contain a part of a pause and are
+    left out."""
     operations, outstanding = activity.operations, activity.outstanding
     is_busy = operations >= _BUSY_RATIO * np.quantile(operations, 0.9)
     is_busy |= outstanding >= _HELD_RATIO * max(np.quantile(outstanding, 0.9), 1.0)
@@ -121,7 +115,7 @@ def _jumps(operations: Numbers, in_flight: Numbers, offset: int) -> list[int]:
     nearby."""
     if len(operations) < 2 * _MEDIAN_WINDOWS:
         return []
-    height = np.maximum(_height(in_flight), _height(in_flight / np.maximum(operations, _TINY)))
+    height = np.maximum(_jump_heights(in_flight), _jump_heights(in_flight / np.maximum(operations, _POSITIVE_ZERO)))
     taken: list[int] = []
     for index in np.argsort(-height, kind="stable"):
         if height[index] < np.log(_JUMP_RATIO):
@@ -132,9 +126,9 @@ def _jumps(operations: Numbers, in_flight: Numbers, offset: int) -> list[int]:
     return sorted(offset + _MEDIAN_WINDOWS + index for index in taken)
 
 
-def _height(values: Numbers) -> Numbers:
+def _jump_heights(values: Numbers) -> Numbers:
     """Return the difference of the medians before and after each limit (logarithm); 0 where it may be noise."""
-    levels = np.log(np.maximum(values, _TINY))
+    levels = np.log(np.maximum(values, _POSITIVE_ZERO))
     middles = np.median(np.lib.stride_tricks.sliding_window_view(levels, _MEDIAN_WINDOWS), axis=1)
     height = np.abs(middles[_MEDIAN_WINDOWS:] - middles[:-_MEDIAN_WINDOWS])
     noise = np.median(np.abs(np.diff(levels)))
@@ -153,9 +147,9 @@ def find_unmarked_steps(
 ) -> list[Step]:
     """Return the steps; if no load has marked any, those that its throughput and latency show.
 
-    Without a load, the throughput of the hosts' block devices is used, or that of virtual disks, or where neither is
-    read what an array counts; unless a generator was started that is read: then it is not known that its host's I/O
-    is the load's."""
+    Without a load, the throughput of the hosts' block devices is used, or that of virtual disks, or, if neither is
+    read, an array's counts. If a readable generator was started, none is used: its host's I/O need not be the load's.
+    """
     kinds = recording.sample_kinds()
     if len(steps) != 1 or not (steps[0].origin == "whole run" or steps[0].name == COMMAND):
         return list(steps)

@@ -1,1 +1,1 @@
-"""What the facts of a step prove: full links, flat throughput, a steady test; and how likely a reading is."""
+"""What the facts of a step prove: full links, flat throughput, a steady test. And how likely each reading is."""

@@ -1,5 +1,4 @@
-"""What the facts of one step prove: flat throughput, an array that slowed down, whether it was steady, and what was
-not read."""
+"""What the facts of one step prove: flat throughput, an array that slowed down, steadiness, and what was not read."""
 
 from __future__ import annotations
 
@@ -16,8 +15,8 @@ from sanpath.verdict.places.scaling import COLLAPSED
 
 BUSY = 0.8
 """Utilisation below which an element is not near its limit (queueing delay grows as 1 / (1 - utilisation))."""
-_CARRIED = 0.9
-"""Share of the load's bytes that the observed links must carry; below it, one of its paths is missing."""
+_CARRIED_RATIO = 0.9
+"""Share of the load's bytes that the read links must carry. Below it, one of the paths is missing."""
 DRIFT = 0.05
 """Relative drift from which a step is not steady, as in the rule test-not-steady.
 
@@ -25,28 +24,24 @@ It is half of what the steady state of SNIA's Solid State Storage Performance Te
 measurement window.
 """
 RETAINED = 0.8
-"""Share of its first throughput that a step must retain to its end, as in the rule test-not-steady.
-
-Throughput may rise at first, as caches warm; where it falls, something has been used up.
-"""
-_REACHED, _FASTEST_SECONDS = 0.5, 5e-6
-"""Share of a load's I/Os at its devices, and latency, below which memory answers it, as of the rule
+"""Share of its initial throughput that a step must keep to its end, as in the rule test-not-steady. Throughput may
+rise at first, as caches warm. If it falls, a resource was used up."""
+_MEMORY_REACHED_RATIO, _MEMORY_SECONDS = 0.5, 5e-6
+"""Share of a load's I/Os that reach its devices, and latency, below which memory answers it, as in the rule
 `test-answered-by-cache`."""
 
 
 def answered_by_memory(facts: Facts, load: LoadFacts) -> bool:
-    """Whether memory answers most I/Os of a load, a file cache or a disk in memory, so that it tests no storage.
-
-    A load that mostly waits for flushes tests what keeps the data.
-    """
+    """Whether memory (a file cache, or a RAM disk) answers most I/Os of a load, so that it does not test storage. A
+    load that mostly waits for flushes does test the storage."""
     if load.flushes_in_flight > load.in_flight_measured:
         return False
     share = facts.row_of(load)["device_share"]
-    return (isinstance(share, float) and share < _REACHED) or load.latency_seconds < _FASTEST_SECONDS
+    return (isinstance(share, float) and share < _MEMORY_REACHED_RATIO) or load.latency_seconds < _MEMORY_SECONDS
 
 
-def not_seen(facts: Facts, load: LoadFacts, links: Sequence[FactRow], array: FactRow | None) -> list[str]:
-    """Parts of the loaded path of which nothing was read, in words."""
+def unread_parts(facts: Facts, load: LoadFacts, links: Sequence[FactRow], array: FactRow | None) -> list[str]:
+    """Parts of the loaded path that no source read, in words."""
     missing: list[str] = []
     key = {"step": load.step, "direction": load.direction}
     for side in ("host", "array"):
@@ -57,7 +52,7 @@ def not_seen(facts: Facts, load: LoadFacts, links: Sequence[FactRow], array: Fac
             missing.append(f"which links at the {side} carry the test (other hosts use them too)")
         elif not carried:
             missing.append(f"the links at the {side}")
-        elif carried < _CARRIED * load.bytes_per_second:
+        elif carried < _CARRIED_RATIO * load.bytes_per_second:
             share = percent(1 - carried / load.bytes_per_second)
             missing.append(f"where {share} of the bytes at the {side} (another path, or a cache)")
     if not links and not facts.tables["link"].select(**key, on_loaded_path=None):
@@ -67,15 +62,14 @@ def not_seen(facts: Facts, load: LoadFacts, links: Sequence[FactRow], array: Fac
         response = response_time(load, array)
         if response is None:
             missing.append("the latency of the array")
-        elif not response_small(facts, load, response):
+        elif not is_response_short(facts, load, response):
             missing.append("the array's own part of its response time")
     return missing + [f"the utilisation of {row['entity']}" for row in links if row["utilisation"] is None]
 
 
 def uncounted_cables(facts: Facts, loads: Iterable[str], directions: Iterable[str]) -> list[Cable]:
-    """Links that the loads' I/O may cross and whose bytes no source counts in each of these directions.
-
-    A link that is down in every step carries nothing. []: no switch port is read."""
+    """Links that the loads' I/O may cross and whose bytes no source counts in these directions. A link that is down
+    in every step carries nothing. []: no switch port is read."""
     rows = facts.tables["link"].rows
     counted_by_direction = [
         {row["entity"] for row in rows if row["direction"] == direction and row["bytes_per_second"] is not None}
@@ -87,17 +81,15 @@ def uncounted_cables(facts: Facts, loads: Iterable[str], directions: Iterable[st
     return [crossed[name] for name in sorted(crossed.keys() - counted - down)] if rows else []
 
 
-def slowed_within(array: FactRow) -> bool:
-    """Whether the array became saturated within the step, as when a write cache has filled.
-
-    It took clearly longer at the end of the step than at its beginning, and completed clearly less of the load.
-    """
+def array_slowed_down(array: FactRow) -> bool:
+    """Whether the array became saturated within the step, as when a write cache has filled: at the end of the step it
+    took clearly longer and completed clearly fewer of the load's I/Os than at its beginning."""
     retained = number(array, "held_throughput")
     return 0 < retained <= 1 / COLLAPSED and number(array, "growth_within") >= COLLAPSED
 
 
-def flat_words(facts: Facts, load: LoadFacts) -> str | None:
-    """In words, how little throughput falls with half as many I/Os in flight or fewer. None: no step shows that."""
+def flat_throughput_words(facts: Facts, load: LoadFacts) -> str | None:
+    """Words for how little throughput falls with half as many I/Os in flight or fewer. None: no step shows it."""
     lighter = flat_over_load(facts.loads, load)
     if lighter is None:
         return None
@@ -106,19 +98,15 @@ def flat_words(facts: Facts, load: LoadFacts) -> str | None:
     return f"{fewer_words}, {ratio:.1f} times as many gave {iops(load.ops_per_second)}: more load adds only latency"
 
 
-def response_small(facts: Facts, load: LoadFacts, response: FactRow) -> bool:
-    """Whether an array that reports its own time and the transfer as one has little part in the latency.
-
-    Both together are then less than half of the time below the queue of the operating system.
-    """
+def is_response_short(facts: Facts, load: LoadFacts, response: FactRow) -> bool:
+    """Whether the response time of an array (its own time and the transfer as one figure) is a small part of the
+    latency: less than half of the time below the queue of the operating system."""
     return number(response, "response_seconds") < below_queues(facts, load) / 2
 
 
 def drift(facts: Facts, load: LoadFacts) -> str | None:
-    """How a load changed within a step, as a clause, as the rule test-not-steady says it.
-
-    None: it hardly did, or there are too few windows to tell it from noise.
-    """
+    """How a load changed within a step, as a clause, in the words of the rule test-not-steady. None: it hardly
+    changed, or there are too few windows to tell a change from noise."""
     row = facts.row_of(load)
     fell = row["held_throughput"] is not None and number(row, "held_throughput") < RETAINED
     drifted = any(abs(number(row, f"{metric}_trend")) > DRIFT for metric in ("throughput", "latency"))

@@ -1,7 +1,4 @@
-"""The array is saturated.
-
-The wait may be before the array's own clock starts, at its controllers, or at the media behind them.
-"""
+"""The array is saturated: before its own clock starts, at its controllers, or at the media behind them."""
 
 from __future__ import annotations
 
@@ -17,8 +14,8 @@ from sanpath.facts.table import FactRow, number
 from sanpath.model import Layer
 from sanpath.topology.paths import array_of
 from sanpath.units import duration, percent
-from sanpath.verdict.evidence.likelihoods import NO_BURSTS, UNEXPLAINED, at_limit, beyond_usual
-from sanpath.verdict.evidence.step import slowed_within
+from sanpath.verdict.evidence.likelihoods import NO_BURSTS, UNEXPLAINED, at_limit, excess_weight
+from sanpath.verdict.evidence.step import array_slowed_down
 from sanpath.verdict.hypotheses.claim import (
     UNREAD,
     Claim,
@@ -31,31 +28,32 @@ from sanpath.verdict.hypotheses.claim import (
 )
 from sanpath.verdict.hypotheses.queues import below_last_clock, host_is_unread, with_free_slots
 from sanpath.verdict.places.host_queues import DEPTH_ERROR, below_queues
-from sanpath.verdict.places.processors import as_busy_with_fewer
+from sanpath.verdict.places.processors import is_background_busy
 from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.places.tcp_path import held_up
 
-_UNCOUNTED = -1.2
-"""Log-odds of a wait before the array's clock if links were not counted, which explain the gap equally well:
-sanpath's own choice, 1 to 3."""
-_OUTSIDE_TCP = 1.0
-"""Largest log-likelihood ratio of a wait before the array's clock where TCP has the data for a small part
-of the time between the clocks: the rest passes on a machine at one of the ends, and the host counts its own queues
-and processors. sanpath's own choice, 3 to 1."""
-_IDLES = -4.0
-"""Least log-odds of an array with less than one I/O inside: the load may come in bursts."""
-_READ_LATE = 4.0
-"""Largest log-likelihood ratio of the array where what has arrived at the target waits until it is read."""
-_SLOWED = 3.0
-"""Log-likelihood ratio where the array took clearly longer and the load got clearly less within one step. Nothing
-else does that."""
-_PART_UNREPORTED = -2.5
-"""Log-odds that a part of the array limits which is neither controller nor media, or only one of many: sanpath's own
-choice, 1 to 12."""
-_BUSY = 0.9
+_UNCOUNTED_LINKS_WEIGHT = -1.2
+"""Log-odds of a wait before the array's clock if uncounted links explain the gap equally well: sanpath's own choice,
+1 to 3."""
+_MAX_OUTSIDE_TCP_WEIGHT = 1.0
+"""Largest log-likelihood ratio of a wait before the array's clock if TCP holds the data for a small part of the time
+between the clocks: the rest passes on a machine at one end, and the host counts its own queues and processors.
+sanpath's own choice, 3 to 1."""
+_MIN_IDLE = -4.0
+"""Smallest log-odds of an array with less than one I/O inside: the load may come in bursts."""
+_MAX_LATE_READ_WEIGHT = 4.0
+"""Largest log-likelihood ratio of the array if received data wait at the target until it reads them."""
+_SLOWDOWN_WEIGHT = 3.0
+"""Log-likelihood ratio if the array became clearly slower, and the load clearly lost throughput, within one step.
+Nothing else does that."""
+_UNREPORTED_PART_WEIGHT = -2.5
+"""Log-odds that the limit is a part of the array that is neither controller nor media, or only one of many: sanpath's
+own choice, 1 to 12."""
+_BUSY_CONTROLLER_RATIO = 0.9
 """Busy ratio from which the controllers are the front end that limits."""
 _BEFORE_CLOCK = 0.5
-"""Share of the evidence of full controllers for a wait before the array's clock: most of it would show behind it."""
+"""Share of the evidence of full controllers that counts for a wait before the array's clock: most of that wait would
+show behind it."""
 _UTILISATION_NAMES = {
     "controller_busy_ratio": "the processors of the busiest controller of {} are",
     "controller_core_ratio": "the busiest core of the controllers of {} is",
@@ -67,14 +65,14 @@ _PROCESSORS = ("controller_busy_ratio", _CORE)
 _WRITE_CACHE = "write_cache_used_ratio"
 _MEDIA = "media_busy_ratio"
 _READ_PARTS = ("controller_busy_ratio", _MEDIA)
-_HARDLY, _QUEUE_SHOWS_NOTHING = 0.1, log(0.2)
-"""Ratio of the wait in its queue to that in its service time up to which an array's own queue shows nothing, and the
-share of saturated arrays with such a queue: the wait for their media is part of the service time."""
+_EMPTY_QUEUE_RATIO, _QUEUE_SHOWS_NOTHING = 0.1, log(0.2)
+"""Largest ratio of queue time to service time at which an array's own queue shows nothing; and the share of saturated
+arrays with such a queue, because the wait for their media is part of the service time."""
 _QUEUE_TO_SERVICE = 2.0
-"""Ratio of queue to service time from which I/Os wait for the controllers and not for the media, if the service time
-has not grown by `_SERVICE_GROWTH`."""
+"""Ratio of queue to service time from which I/Os wait for the controllers, not for the media, unless the service time
+has grown by `_SERVICE_GROWTH`."""
 _SERVICE_GROWTH = 1.5
-"""Growth of the service time over the other loads from which the media are saturated."""
+"""Growth of the service time, relative to the other loads, from which the media are saturated."""
 _OVERTURN = (
     "throughput that grows by more than 5 % with more outstanding I/Os",
     "a job of the array or another host's load that ends while the test runs",
@@ -85,15 +83,15 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     """One claim for the wait before the array's clock, and one for the wait inside."""
     row = table.array
     if row is None or not table.indices("array_service", "cap"):
-        yield from _claim_of_unread(table)
+        yield from _unread_array_claim(table)
     else:
         # Volumes are not saturated themselves, even if only they report the test's I/Os.
         entity = array_of(table.facts.topology, str(row["entity"]))
-        # Where the array times the transfer itself, a wait in the transfer is not before its clock.
+        # If the array times the transfer itself, a wait in the transfer is not before its clock.
         before_clock = table.indices("before_array_clock") or table.indices("fabric")
         before, evidence = tuple(_before_clock(table, row)), tuple(_evidence_inside(table, row))
         inside, share = table.indices("array_queue", "array_service"), table.others_share
-        # I/Os that find no slot inside wait before the clock, as those above a full queue of the host do.
+        # I/Os without a slot inside wait before the clock, like those above a full queue of the host.
         slots = tuple(_device_slots(table))
         full = before_clock if slots else frozenset[int]()
         conclude = partial(_waits_before_clock, table)
@@ -102,17 +100,15 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         yield Claim("array", entity, inside, (*evidence, *slots), conclude, may_explain=full, others_share=share)
 
 
-def _claim_of_unread(table: PlaceTable) -> Iterator[Claim]:
-    """A claim for an array whose own time was not read, or is that of several hosts' I/Os together.
-
-    How full its parts are does not depend on whose I/Os they serve.
-    """
+def _unread_array_claim(table: PlaceTable) -> Iterator[Claim]:
+    """A claim for an array whose own time was not read, or is a mean over several hosts' I/Os. The utilisation of its
+    parts does not depend on whose I/Os they serve."""
     for entity in table.arrays or [path.array_port for path in table.paths][:1] or sorted(table.targets)[:1]:
         rows = table.rows("array", direction=table.load.direction, entity=entity)
         row: FactRow = next(iter(rows), table.array or {})
         late, is_shared = _read_late(table), row.get("array_seconds") is not None
         is_front = bool(late) or _has_full_controllers(table, row)
-        time_words = "is a mean over other hosts' I/Os as well" if is_shared else "was not read"
+        time_words = "includes other hosts' I/Os" if is_shared else "was not read"
         words = Evidence(f"the array's own time {time_words}", 0.0)
         evidence, explains = (words, *late, *_parts(table, row)), table.gaps - table.in_tcp
         conclude = partial(_by_exclusion, table, row, "array_front" if is_front else "array_back")
@@ -121,10 +117,10 @@ def _claim_of_unread(table: PlaceTable) -> Iterator[Claim]:
 
 def _before_clock(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:
     """Evidence for and against a wait before the array's clock."""
-    # Uncounted links may explain it as well, unless TCP's own clock tells them apart.
+    # Uncounted links may explain it too, unless TCP's own clock separates them.
     counted = [link["utilisation"] is not None for link in table.on_path] or [False]
     if not table.in_tcp and (table.uncounted or not all(counted)):
-        yield Evidence("the links between were not all counted", _UNCOUNTED)
+        yield Evidence("not all links in between were counted", _UNCOUNTED_LINKS_WEIGHT)
     yield from _outside_tcp(table)
     yield from _read_late(table)
     between = below_last_clock(table)
@@ -138,14 +134,14 @@ def _before_clock(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:
 
 
 def _serves_one_at_a_time(table: PlaceTable, before_clock: frozenset[int]) -> bool:
-    """Whether there is one I/O inside the array at all times: it takes the next one when that ends (utilisation law).
-    Then a single I/O waits nowhere, whatever waits before the clock with more of them."""
+    """Whether there is always exactly one I/O inside the array: it takes the next one when that ends (utilisation
+    law). Then a single I/O never waits, whatever waits before the clock when there are more."""
     return isclose(table.in_flight_below(max(before_clock, default=0)), 1.0, rel_tol=DEPTH_ERROR)
 
 
 def _device_slots(table: PlaceTable) -> Iterator[Evidence]:
-    """Evidence of a full block device behind the load's volumes. One with room excludes nothing: a session or a
-    thread of the target may be full, or one hardware queue of several."""
+    """Evidence of a full block device behind the load's volumes. One with free slots excludes nothing: a session or
+    thread of the target may be full, or one of several hardware queues."""
     volumes = volumes_of(table.facts.topology, table.load, table.facts.tables)
     rows = [each for each in table.rows("volume") if each["entity"] in volumes]
     used = max((number(each, "device_slots_ratio") for each in rows), default=0.0)
@@ -155,31 +151,34 @@ def _device_slots(table: PlaceTable) -> Iterator[Evidence]:
 
 
 def _outside_tcp(table: PlaceTable) -> Iterator[Evidence]:
-    """Evidence of how much of the time between the clocks data are in the hands of TCP."""
+    """Evidence from the share of the time between the clocks in which TCP holds the data."""
     gap = table.seconds(table.gaps)
     if table.tcp is not None and table.tcp.round_trip_seconds is not None and table.in_tcp and gap:
         spent, round_trip = table.seconds(table.in_tcp), duration(table.tcp.round_trip_seconds)
         words = f"TCP holds the data of an I/O for {duration(spent)}, and a round trip takes {round_trip}"
-        yield Evidence(words, _OUTSIDE_TCP * max(0.0, 1 - spent / gap))
+        yield Evidence(words, _MAX_OUTSIDE_TCP_WEIGHT * max(0.0, 1 - spent / gap))
 
 
 def _read_late(table: PlaceTable) -> tuple[Evidence, ...]:
-    """Evidence that a busy target does not read what has arrived, by the clocks of TCP. While its sending is held up,
-    it may read nothing for that reason."""
+    """Evidence from TCP's clocks that a busy target does not read received data. If its sending is held up, that may
+    be the reason."""
     if table.tcp is None:
         return ()
     sends = table.tcp.rows if table.load.direction == "read" else ()
     blocked = max((held_up(row, kind) for row in sends for kind in ("receive_window", "send_buffer")), default=0.0)
     seconds = table.tcp.unread_by_target_seconds * (1 - blocked)
-    weight = beyond_usual(seconds / table.load.latency_seconds, UNEXPLAINED, _READ_LATE)
+    weight = excess_weight(seconds / table.load.latency_seconds, UNEXPLAINED, _MAX_LATE_READ_WEIGHT)
     words = f"commands and data wait {duration(seconds)} at the target until it reads them"
     return (Evidence(words, weight),) if weight > 0 else ()
 
 
 def _utilisations(table: PlaceTable, row: FactRow, *facts: str) -> Iterator[Evidence]:
-    """Evidence of parts of the array that report to be full, except parts that were as busy with fewer I/Os: I/Os do
-    not fill those. A write cache may still be full of earlier writes. One part with headroom excludes nothing:
-    another may be full. Flash serves many I/Os at once, and is busy with a few."""
+    """Evidence of array parts that report to be full.
+
+    A part that was as busy with fewer I/Os does not count, because I/Os do not fill it. A write cache may still be
+    full of earlier writes. One part with headroom excludes nothing: another may be full. Flash serves many I/Os at
+    once, and is busy with a few.
+    """
     array = table.facts.topology.entities.get(str(row.get("entity")))
     is_flash = array is not None and array.attributes.get("media") == "flash"
     for fact in facts:
@@ -187,68 +186,68 @@ def _utilisations(table: PlaceTable, row: FactRow, *facts: str) -> Iterator[Evid
             continue
         if (used := row.get(fact)) is None or (weight := at_limit(float(used), bursts=NO_BURSTS)) <= 0:
             continue
-        if fact == _WRITE_CACHE or not _is_busy_anyway(table, row, fact):
+        if fact == _WRITE_CACHE or not _is_background_busy(table, row, fact):
             yield Evidence(f"{_UTILISATION_NAMES[fact].format(row['entity'])} at {percent(float(used))}", weight)
 
 
 def _has_full_controllers(table: PlaceTable, row: FactRow) -> bool:
     fact = "controller_busy_ratio"
-    return number(row, fact) >= _BUSY and not _is_busy_anyway(table, row, fact)
+    return number(row, fact) >= _BUSY_CONTROLLER_RATIO and not _is_background_busy(table, row, fact)
 
 
-def _is_busy_anyway(table: PlaceTable, row: FactRow, fact: str) -> bool:
-    """Whether processors or media of the array are as busy with fewer I/Os, so that these do not fill them."""
-    return as_busy_with_fewer(table.facts, table.load, table.same_io, str(row["entity"]), fact)
+def _is_background_busy(table: PlaceTable, row: FactRow, fact: str) -> bool:
+    """Whether processors or media of the array are as busy with fewer I/Os, so that I/Os do not fill them."""
+    return is_background_busy(table.facts, table.load, table.same_io, str(row["entity"]), fact)
 
 
 def _parts(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:
-    """Evidence of full parts that serve this direction, or that none is full where controllers and media report."""
+    """Evidence of full parts that serve this direction, or that none is full if controllers and media report."""
     served = _READ_PARTS if table.load.direction == "read" else (*_READ_PARTS, _WRITE_CACHE)
     yield from _utilisations(table, row, *served)
     if row.get("controller_busy_ratio") is None or row.get(_MEDIA) is None:
         return
-    # The mean of a controller hides a core, and serial work, that are full.
+    # The mean of a controller hides a full core, and work that runs on one core only.
     busiest = max(number(row, fact) for fact in (*served, _CORE))
-    least = _PART_UNREPORTED if row.get(_CORE) is not None else _PART_UNREPORTED / 2
+    least = _UNREPORTED_PART_WEIGHT if row.get(_CORE) is not None else _UNREPORTED_PART_WEIGHT / 2
     weight = max(least, at_limit(busiest, bursts=NO_BURSTS))
     if weight < 0:
         yield Evidence(f"controllers and media of {row['entity']} are at most at {percent(busiest)}", weight)
 
 
 def _evidence_inside(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:
-    """Evidence that the array is saturated behind its own clock, or is not."""
-    if slowed_within(row):
+    """Evidence for and against saturation behind the array's own clock."""
+    if array_slowed_down(row):
         retained, growth = number(row, "held_throughput"), number(row, "growth_within")
         words = (
             f"from the first quarter of the step to the last throughput falls to {percent(retained)}, and the array "
             f"takes {growth:.1f} times as long: it was not saturated when the step began"
         )
-        yield Evidence(words, _SLOWED)
+        yield Evidence(words, _SLOWDOWN_WEIGHT)
     yield from _parts(table, row)
     yield from taken_from_others(table)
     yield from _without_queue(table)
     # It is busy only while an I/O is inside (utilisation law).
     inside = table.in_flight_inside("array_queue", "array_service") / max(1e-3, 1 - table.others_share)
     if (weight := at_limit(min(1.0, inside), DEPTH_ERROR)) < 0:
-        yield Evidence(f"{inside:.2f} I/Os are inside on average, so it idles", max(_IDLES, weight))
+        yield Evidence(f"{inside:.2f} I/Os are inside on average, so it is idle at times", max(_MIN_IDLE, weight))
 
 
 def _without_queue(table: PlaceTable) -> Iterator[Evidence]:
-    """Evidence of a queue of the array that its own clock times and that holds nothing, while what it calls service
-    takes longer than with fewer I/Os."""
+    """Evidence from the array's own queue, which holds nothing although the reported service time is longer than with
+    fewer I/Os."""
     queue = sum(table.segments[index].wait[1] for index in table.indices("array_queue"))
     service = [table.segments[index] for index in table.indices("array_service")]
     grown = sum(segment.wait[0] for segment in service if not segment.hidden_wait_probability)
-    if table.indices("array_queue") and queue < _HARDLY * grown:
+    if table.indices("array_queue") and queue < _EMPTY_QUEUE_RATIO * grown:
         yield Evidence("its own queue holds hardly any I/O", _QUEUE_SHOWS_NOTHING)
 
 
 def _saturated(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
-    """The conclusion that most of the time passes inside the array, waiting."""
+    """The conclusion that I/Os spend most of the time waiting inside the array."""
     facts, load, array = table.facts, table.load, table.array or {}
     inside, below = number(array, "array_seconds"), below_queues(facts, load)
     is_flat = flat_over_load(facts.loads, load) is not None or flat_beyond(facts.loads, load) is not None
-    reached = load.quarters[1] if slowed_within(array) and load.quarters is not None else load.ops_per_second
+    reached = load.quarters[1] if array_slowed_down(array) and load.quarters is not None else load.ops_per_second
     layer = _layer(table, array)
     because = (
         *(evidence.words for evidence in claims[0].evidence if evidence.weight > 0),
@@ -257,21 +256,19 @@ def _saturated(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
         *(("throughput does not grow with the load",) if is_flat else ()),
         f"its own time is {duration(inside)} of the {duration(below)} below the queue of the operating system",
     )
-    ceiling_ratio, gone = reached / load.ops_per_second, _latency_gone(array)
+    ceiling_ratio, gone = reached / load.ops_per_second, _removable_latency_ratio(array)
     return conclusion_of(table, layer, because, _OVERTURN, ceiling_ratio=ceiling_ratio, explains=gone)(claims)
 
 
 def _waits_before_clock(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
-    """The conclusion that most of the time passes between the host's clock and the array's.
-
-    No link between them accounts for that time.
-    """
+    """The conclusion that most of the time passes between the clocks of host and array, and no link between them
+    explains it."""
     load, entity = table.load, str(claims[0].entity)
     gap = table.seconds(claims[0].explains)
     transfer_seconds = wire_seconds(table.facts.tables["link"], load)
     busiest = max(table.on_path, key=lambda row: number(row, "utilisation"), default=None)
     because = [
-        f"{duration(gap)} of {duration(load.latency_seconds)} pass between the host's clock and that of {entity}"
+        f"{duration(gap)} of {duration(load.latency_seconds)} pass between the clocks of the host and {entity}"
     ]
     if transfer_seconds is not None:
         because.append(f"the transfer of a block takes {duration(transfer_seconds)}")
@@ -284,11 +281,11 @@ def _waits_before_clock(table: PlaceTable, claims: Sequence[Claim]) -> Conclusio
 
 
 def _by_exclusion(table: PlaceTable, row: FactRow, layer: Layer, claims: Sequence[Claim]) -> Conclusion:
-    """The conclusion for an array whose time for the test's I/Os was not read: a part of it is full, or nothing that
-    was read accounts for the wait. `row`: what was read of the array."""
+    """The conclusion for an array without a time for the test's own I/Os: a part of it is full, or nothing else
+    explains the wait. `row`: what was read of the array."""
     time_words, *full = (evidence.words for evidence in claims[0].evidence if evidence.weight >= 0)
     because = (
-        f"{table.wait_words(claims[0].explains)} are waiting below the last clock that was read",
+        f"{table.wait_words(claims[0].explains)} are spent waiting below the last clock that was read",
         *(full or ["nothing that was read accounts for it"]),
         time_words,
     )
@@ -301,8 +298,8 @@ def _layer(table: PlaceTable, array: FactRow) -> Layer:
     """The front end if I/Os queue and service takes no longer than at other loads, else the back end."""
     if _has_full_controllers(table, array):
         return "array_front"
-    # An array that slows down within a step had a buffer before the media that has filled.
-    if slowed_within(array) or number(array, "queue_ratio") < _QUEUE_TO_SERVICE:
+    # An array that slows down within a step had a buffer in front of the media, which has filled.
+    if array_slowed_down(array) or number(array, "queue_ratio") < _QUEUE_TO_SERVICE:
         return "array_back"
     facts, load, entity = table.facts, table.load, str(array["entity"])
     other_steps = {other.step for other in facts.loads if other.comparable(load) and other.step != load.step}
@@ -317,14 +314,14 @@ def _growth_reasons(array: FactRow) -> Iterator[str]:
         queue, service = number(array, "queue_seconds"), number(array, "service_seconds")
         yield f"I/Os wait {duration(queue)} in the array to be served for {duration(service)}"
     if (growth := number(array, "growth")) > 1:
-        yield f"service and queue time of the array is {growth:.1f} times that of the lowest load"
+        yield f"the array's service and queue time is {growth:.1f} times as long as at the lowest load"
 
 
-def _latency_gone(array: FactRow) -> float | None:
-    """Share of the latency that goes with the limit: (R - R without the limit) / R.
+def _removable_latency_ratio(array: FactRow) -> float | None:
+    """Share of the latency that disappears with the limit: (R - R without the limit) / R.
 
-    Without it, an I/O would take as long as at the lowest load, or as its service alone. The wait above the array
-    goes as well: the array causes it.
+    Without the limit, an I/O would take as long as at the lowest load, or as long as its service alone. The wait
+    above the array disappears too, because the array causes it.
     """
     inside_seconds, growth = number(array, "array_seconds"), number(array, "growth")
     seconds_without = inside_seconds / growth if growth > 1 else number(array, "service_seconds")

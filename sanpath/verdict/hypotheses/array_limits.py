@@ -1,4 +1,4 @@
-"""A limit that was set at the array is reached: that of a volume, of a volume group, or of what a host may take."""
+"""A limit configured at the array is reached: of a volume, of a volume group, or of a host."""
 
 from __future__ import annotations
 
@@ -10,31 +10,32 @@ from sanpath.facts.storage.load_volumes import volumes_of
 from sanpath.facts.table import number
 from sanpath.topology.paths import only_host
 from sanpath.units import duration, percent
-from sanpath.verdict.evidence.likelihoods import at_limit, beyond_usual
+from sanpath.verdict.evidence.likelihoods import at_limit, excess_weight
 from sanpath.verdict.hypotheses.claim import Claim, Evidence, conclusion_of, weighed
 from sanpath.verdict.places.path_links import COINCIDENT
 from sanpath.verdict.places.set_limits import REACHED, configured_limits, limited_ratio
 from sanpath.verdict.places.table import PlaceTable
 
 _LIMIT_ERROR = 0.01
-"""Standard error of throughput over its limit: it is counted exactly, and arrays enforce limits to a percent."""
+"""Standard error of throughput over its limit: throughput is counted exactly, and arrays enforce limits to a
+percent."""
 _LIMIT_NAMES = {
     "over_volume_ops_ratio": "the limit of IOPS",
     "over_volume_bytes_ratio": "the limit of throughput",
     "over_host_ops_ratio": "the limit of IOPS of all its volumes together",
     "over_host_bytes_ratio": "the limit of throughput of all its volumes together",
 }
-_COUNTED, _WAITED = 6.0, 4.0
-"""Largest log-likelihood ratios of time that an array counts at a limit (nothing else makes it count), and of a wait
-for one."""
-_AS_LONG = 0.5
-"""A limit that was exceeded for this share of the longest time holds the load back as well."""
+_MAX_COUNTED_WEIGHT, _MAX_WAIT_WEIGHT = 6.0, 4.0
+"""Largest log-likelihood ratios: of time that an array counts at a limit (nothing else makes it count), and of a wait
+for a limit."""
+_SIMILAR_TIME_RATIO = 0.5
+"""A limit also holds the load back if it was exceeded for this share of the longest such time."""
 _USUAL_CAP = 0.01
-"""Mean share of the latency that waits for a limit that is not reached: the limit smooths bursts."""
+"""Mean share of the latency that waits for a limit which is not reached: the limit smooths bursts."""
 
 
 class _Limit(NamedTuple):
-    """A limit that was set. `ratio`: share of it in use, or of the time in which it was exceeded."""
+    """A configured limit. `ratio`: share of it in use, or share of the time in which it was exceeded."""
 
     ratio: float
     entity: str
@@ -45,9 +46,9 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     """One claim for each limit that may be reached, the fullest first."""
     explains = table.indices("cap") or table.below_host
     held = limited_ratio(table.facts, table.load)
-    # To raise it brings at most as many more.
-    of_part = weighed(log(held), f"only {percent(held)} of the load's I/Os pass it")
-    for limit, words, weight in _reached(table):
+    # Raising it gains at most this share.
+    of_part = weighed(log(held), f"only {percent(held)} of the load's I/Os are subject to it")
+    for limit, words, weight in _reached_limits(table):
         kind = limit.entity.partition(":")[0]
         layer = "host" if kind == "host" else "array_front"
         conclude = conclusion_of(table, layer, (words,), ("no time waited for a QoS limit at the same IOPS",))
@@ -55,23 +56,23 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         yield Claim(kind, limit.entity, explains, evidence, conclude, verdict="configured_cap", group=group)
 
 
-def _reached(table: PlaceTable) -> Iterator[tuple[_Limit, str, float]]:
+def _reached_limits(table: PlaceTable) -> Iterator[tuple[_Limit, str, float]]:
     """Yield the limits that may be reached, each with the reading in words and its log-likelihood ratio.
 
-    Where I/Os wait for a limit although none that is known is reached, the array has another one.
+    If I/Os wait for a limit although no known one is reached, the array has another one.
     """
-    if exceeded := _fullest(_exceeded(table), _AS_LONG):
-        # The array counts the time at each limit: what the load reaches tells less.
+    if exceeded := _fullest(_exceeded_limits(table), _SIMILAR_TIME_RATIO):
+        # The array counts the time at each limit, which is better evidence than throughput.
         for limit in exceeded:
             words = f"{limit.words} of {limit.entity} was exceeded for {percent(limit.ratio)} of the time"
-            yield limit, words, beyond_usual(limit.ratio, _USUAL_CAP, _COUNTED)
+            yield limit, words, excess_weight(limit.ratio, _USUAL_CAP, _MAX_COUNTED_WEIGHT)
         return
     configured = configured_limits(table.facts, table.load)
     limits = _fullest((_Limit(limit.used_ratio, limit.entity, limit.words) for limit in configured), 1 - COINCIDENT)
     array, latency = table.array, table.load.latency_seconds
     if array is not None and (waited := number(array, "qos_limit_seconds")):
         wait = f"an I/O waits {duration(waited)} of {duration(latency)}"
-        of_wait = beyond_usual(waited / latency, _USUAL_CAP, _WAITED)
+        of_wait = excess_weight(waited / latency, _USUAL_CAP, _MAX_WAIT_WEIGHT)
         reached = [limit for limit in limits if limit.ratio >= REACHED]
         for limit in reached or [_Limit(0.0, str(array["entity"]), "a QoS limit")]:
             weight = at_limit(limit.ratio, _LIMIT_ERROR) if reached else of_wait
@@ -79,18 +80,19 @@ def _reached(table: PlaceTable) -> Iterator[tuple[_Limit, str, float]]:
     elif array is None or array["qos_limit_seconds"] is None:
         # An array that does not report how long I/Os wait for its limits may still enforce them.
         for limit in limits:
-            state = "reached" if limit.ratio >= REACHED else f"used to {percent(limit.ratio)}"
+            state = "reached" if limit.ratio >= REACHED else f"{percent(limit.ratio)} used"
             yield limit, f"{limit.words} of {limit.entity} is {state}", at_limit(limit.ratio, _LIMIT_ERROR)
 
 
 def _fullest(limits: Iterable[_Limit], least: float) -> list[_Limit]:
-    """The limits of which at least that share of the fullest one is in use: one with room beside it holds nothing."""
+    """The limits with at least this share of the utilisation of the fullest one. A limit with headroom next to a full
+    one holds nothing back."""
     ordered = sorted(limits, key=lambda limit: -round(limit.ratio, 2))
     return [limit for limit in ordered if limit.ratio >= least * ordered[0].ratio]
 
 
-def _exceeded(table: PlaceTable) -> Iterator[_Limit]:
-    """Yield the limits for which the array counts the time in which more was wanted."""
+def _exceeded_limits(table: PlaceTable) -> Iterator[_Limit]:
+    """Yield the limits for which the array counts the time in which demand exceeded them."""
     facts, load = table.facts, table.load
     volumes, host = volumes_of(facts.topology, load, facts.tables), only_host(facts.topology, load.roots)
     for row in table.rows("volume", direction=load.direction):

@@ -1,7 +1,7 @@
-"""A claim: one explanation of what limits a load, which waits it explains, and the evidence for and against it.
+"""A claim: one explanation of what limits a load, the waits that it explains, and the evidence for and against it.
 
 Evidence is a log-likelihood ratio: how much more probable a reading is if the claim holds than if it does not. So
-readings add up, and no threshold is a cliff. A value that was not read counts nothing either way.
+readings add up, and no threshold is a cliff. A value that was not read counts neither way.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from sanpath.verdict.places.host_queues import wait_at
 from sanpath.verdict.places.table import PlaceTable
 
 Growth = Literal["saturates", "follows", "any"]
-"""What throughput does with more I/Os in flight if the claim holds: it saturates, it grows with them, or either."""
+"""How throughput responds to more I/Os in flight if the claim holds: it saturates, it follows them, or either."""
 
 UNREAD = -0.5
-"""Log-odds of a place that no source reads, against a place whose own counter could have shown the limit."""
+"""Log-odds of a place that no source reads, relative to a place whose own counter could have shown the limit."""
 SELDOM = -1.0
-"""Log-odds, before any reading, of what seldom limits: processors of a machine (strong machines test storage), a core
-(adapters spread their interrupts), a hypervisor's thread (it serves some 100,000 I/Os a second), a data sheet's
-promise, and a plateau that stands at a link's payload by chance."""
-_TAKEN = 1.5
-"""Log-likelihood ratio of what is full and shared where the test's gain is others' loss."""
+"""Log-odds, before any reading, of things that rarely limit: processors of a machine (strong machines test storage),
+a single core (adapters spread their interrupts), a hypervisor's thread (it serves some 100,000 I/Os a second), a data
+sheet's figure, and a plateau that matches a link's payload by chance."""
+_TAKEN_WEIGHT = 1.5
+"""Log-likelihood ratio of a full, shared element if the test's gain was a loss of others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A reading in words, with its log-likelihood ratio as `weight`: a positive one speaks for the claim.
+    """A reading in words, with its log-likelihood ratio as `weight`: a positive one supports the claim.
 
-    `about_slots`: it says how full a queue is in one step, whatever limits below that queue.
+    `about_slots`: the reading says how full a queue is in one step, whatever limits below that queue.
     """
 
     words: str
@@ -42,19 +42,20 @@ class Evidence:
 
 
 def weighed(weight: float, words: str) -> list[Evidence]:
-    """A reading as evidence; none where it weighs nothing."""
+    """A reading as evidence; nothing if its weight is zero."""
     return [Evidence(words, weight)] if weight else []
 
 
 def taken_from_others(table: PlaceTable) -> list[Evidence]:
-    """Evidence for a full element that others use too: what the test gains with more I/Os in flight, they lose."""
+    """Evidence for a full element that others use too: what the test gains with more I/Os in flight, the others
+    lose."""
     words = "the array as a whole does no more than at a lower load: what the test gained, others lost"
-    return [Evidence(words, _TAKEN)] if table.takes_from_others else []
+    return [Evidence(words, _TAKEN_WEIGHT)] if table.takes_from_others else []
 
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
-    """What a claim states once it is believed. `following`: what would limit next, None: unknown."""
+    """What a claim states if it is believed. `following`: what would limit next, None: unknown."""
 
     bottlenecks: tuple[Bottleneck, ...]
     because: tuple[str, ...]
@@ -63,16 +64,16 @@ class Conclusion:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One explanation of what limits a load: by default an element that is saturated.
+    """One explanation of what limits a load: by default, a saturated element.
 
     `explains`: indices of the segments whose wait it explains; it also explains full queues above them. `conclude`:
-    gives the words and figures for the verdict, from this claim and those of its kind that cannot be separated from
-    it. `prior`: log-odds before any reading. `hidden`: its wait may be where no clock measures.
-    `independent_of_load`: it delays an I/O even with no other I/O in flight. `group`: claims of the same group may
-    hold together, such as full links in a row; None: it stands by itself. `may_explain`: segments whose wait it may
-    also account for, but not alone. `others_share`: share of what it serves that is not the test's, 0 if unknown.
-    `probability`: among all claims about the load, once they are weighed against each other. `place`: where it is, in
-    words, if no entity is known. `machine`: whose processors limit all together.
+    gives the words and figures for the verdict, from this claim and those of the same kind that cannot be separated
+    from it. `prior`: log-odds before any reading. `hidden`: its wait may be where no clock measures.
+    `independent_of_load`: it delays an I/O even if no other I/O is in flight. `group`: claims of one group may hold
+    together, such as full links in series; None: it is its own group. `may_explain`: segments whose wait it may
+    explain in part, but not alone. `others_share`: share of the work that it does for others, 0 if unknown.
+    `probability`: among all claims about the load, after weighing. `place`: where it is, in words, if no entity is
+    known. `machine`: the machine whose processors limit as a whole.
     """
 
     kind: str
@@ -93,7 +94,7 @@ class Claim:
     machine: str | None = None
 
 
-def name_of(claim: Claim | Suspect) -> str:
+def suspect_name(claim: Claim | Suspect) -> str:
     """The name of a suspect for people."""
     if claim.kind == "path_policy":
         return "the path policy"
@@ -108,7 +109,7 @@ def probability_of(group: Sequence[Claim]) -> float:
 
 
 class StatedFields(TypedDict, total=False):
-    """Fields of Bottleneck that a hypothesis states itself."""
+    """Fields of Bottleneck that a hypothesis sets itself."""
 
     entity: str
     direction: str
@@ -133,12 +134,12 @@ def conclusion_of(
     following: Next | None = None,
     **stated: Unpack[StatedFields],
 ) -> Callable[[Sequence[Claim]], Conclusion]:
-    """A function that concludes that the element of the first claim limits the load of a table, and those of the
-    others with it.
+    """Return a function that concludes that the elements of these claims limit the load, the first claim's element
+    first.
 
-    `waits_inside`: the I/Os wait in the element itself, also where a queue above it holds most of them.
-    `ceiling_ratio`: throughput at the limit over what the load reached, None: not known. `following`: as of
-    Conclusion. `stated`: other fields of Bottleneck, or another entity than that of the claim.
+    `waits_inside`: the I/Os wait in the element itself, even if a queue above it holds most of them. `ceiling_ratio`:
+    throughput at the limit over the reached throughput, None: not known. `following`: as in Conclusion. `stated`:
+    other fields of Bottleneck, or an entity other than the claim's.
     """
 
     def conclude(claims: Sequence[Claim]) -> Conclusion:
@@ -166,7 +167,7 @@ def conclusion_of(
     return conclude
 
 
-def of_the_load(
+def load_claim(
     verdict: VerdictKind,
     explains: frozenset[int],
     evidence: Sequence[Evidence],
@@ -176,7 +177,7 @@ def of_the_load(
     place: str = "",
     machine: str | None = None,
 ) -> Claim:
-    """A claim that the load, or the machine that it runs on, is the limit; it names no element."""
+    """A claim that the load, or the machine that it runs on, is the limit. It names no element."""
     conclusion = Conclusion((), tuple(because))
     return Claim(
         kind=verdict,
@@ -194,19 +195,17 @@ def of_the_load(
 
 
 def share_gone(seconds: float, latency_seconds: float) -> float:
-    """Share of a latency that goes if only `seconds` of it are left, 0 to 1."""
+    """Share of a latency that disappears if only `seconds` of it are left, 0 to 1."""
     return min(1.0, max(0.0, 1 - seconds / latency_seconds))
 
 
-def next_of(load: LoadFacts, entity: str, change: str, high: float) -> Next:
-    """The next limit, which lies between what the load reached and `high` operations a second."""
+def next_limit(load: LoadFacts, entity: str, change: str, high: float) -> Next:
+    """The next limit. It lies between the reached throughput and `high` operations a second."""
     low, in_flight = load.ops_per_second, load.in_flight_measured
     return Next(entity, change, (low, high), (in_flight / high, in_flight / low))
 
 
-def gain_of(following: Next | None, load: LoadFacts) -> float | None:
-    """Share of the latency that goes with the limit: (R - R without it) / R at the same number in flight.
-
-    What limits next gives R without the limit. None: that is unknown.
-    """
+def latency_gain(following: Next | None, load: LoadFacts) -> float | None:
+    """Share of the latency that disappears with the limit: (R - R without it) / R at the same number in flight. The
+    next limit gives R without the limit. None: unknown."""
     return None if following is None else share_gone(following.predicted_latency_seconds[0], load.latency_seconds)

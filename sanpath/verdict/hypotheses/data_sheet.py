@@ -1,4 +1,4 @@
-"""A device that no source reads does what its data sheet promises, as a person noted it down."""
+"""An unread device is at the limit of its data sheet, as a person entered it."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import volumes_of
 from sanpath.units import percent
 from sanpath.verdict.evidence.likelihoods import at_limit
-from sanpath.verdict.hypotheses.claim import SELDOM, Claim, Conclusion, Evidence, conclusion_of, next_of
+from sanpath.verdict.hypotheses.claim import SELDOM, Claim, Conclusion, Evidence, conclusion_of, next_limit
 from sanpath.verdict.places.table import PlaceTable
 
-_ROUND = 0.04
-"""Standard error of a promise: a data sheet's figure is a round number."""
+_PROMISE_ERROR = 0.04
+"""Standard error of a data sheet's figure: it is rounded."""
 _DEVICE_ERROR = 0.15
-"""Relative standard error of a data sheet against the device in the rack."""
-_EXCEEDED = 1.05
-"""Factor of throughput in another step from which this promise is no limit."""
-_REFUTED = -8.0
-"""Log-odds of a promise that another step has exceeded: sanpath's own choice, about 1 to 3000, as that step may have
+"""Relative standard error of a data sheet, compared with the real device."""
+_EXCEEDED_RATIO = 1.05
+"""Throughput of another step, as a multiple of the promise, from which the promise is no limit."""
+_EXCEEDED_WEIGHT = -8.0
+"""Log-odds of a promise that another step exceeded: sanpath's own choice, about 1 to 3000, because that step may have
 had other I/Os."""
 
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
-    """One claim for each device below the load whose data sheet somebody noted down.
+    """One claim for each device below the load whose data sheet a person entered.
 
-    A promise that another step exceeded is not the limit, and one that any step has beaten by far limits nothing.
+    A promise that another step exceeded is not the limit. One that any step exceeded by far limits nothing.
     """
     in_steps = [p for load in table.facts.loads if load.roots == table.load.roots for p in _promises(table, load)]
     # Entity → the largest share of its promise that any step of the same loads used.
@@ -38,12 +38,12 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     promises = [p for p in _promises(table, table.load) if highest[p.entity] <= BEATEN_RATIO]
     promises.sort(key=lambda promise: -promise.used_ratio)
     for promise in promises:
-        evidence = [Evidence(str(promise), at_limit(min(1.0, promise.used_ratio), _ROUND))]
+        evidence = [Evidence(str(promise), at_limit(min(1.0, promise.used_ratio), _PROMISE_ERROR))]
         if promise.used_ratio > 1:
             beyond = log(promise.used_ratio) / _DEVICE_ERROR
             evidence.append(Evidence("that is more than it promises", -(beyond**2) / 2))
-        if highest[promise.entity] > promise.used_ratio * _EXCEEDED:
-            evidence.append(Evidence(f"another step took {percent(highest[promise.entity])} of it", _REFUTED))
+        if highest[promise.entity] > promise.used_ratio * _EXCEEDED_RATIO:
+            evidence.append(Evidence(f"another step used {percent(highest[promise.entity])} of it", _EXCEEDED_WEIGHT))
         other_promises = [candidate for candidate in promises if candidate is not promise]
         conclude = partial(_conclude, table, promise, other_promises)
         yield Claim("data_sheet", promise.entity, table.below_host, tuple(evidence), conclude, SELDOM)
@@ -58,15 +58,15 @@ def _conclude(
         *(f"{promise.entity} does {percent(promise.used_ratio)}: {promise.words}" for promise in other_promises),
         "its own counters were not read: its limit was entered by hand",
     )
-    # The promise that would be reached next if this device were replaced, unless it is reached already.
+    # The promise that would be reached next if this device were replaced, unless it is already reached.
     following = None
     if other_promises and (second := other_promises[0]).used_ratio < 1:
-        following = next_of(load, second.entity, "by its data sheet", load.ops_per_second / second.used_ratio)
+        following = next_limit(load, second.entity, "by its data sheet", load.ops_per_second / second.used_ratio)
     overturn_if = (
         "more throughput of the same mix with more outstanding I/Os",
         "a saturated processor of the load generator: it was not measured",
     )
-    # What was measured is no more than the ceiling: a promise that is exceeded is a rough one.
+    # Measured throughput is at most the ceiling: an exceeded promise is a rough one.
     ratio, used = 1 / min(1.0, first.used_ratio), first.used_ratio
     return conclusion_of(
         table, "array_back", because, overturn_if, ceiling_ratio=ratio, following=following, utilisation=used

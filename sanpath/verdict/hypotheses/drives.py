@@ -1,4 +1,4 @@
-"""A drive that is local to its host is saturated: below its clock there is nothing else."""
+"""A drive local to its host is saturated: nothing else is below its clock."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from sanpath.verdict.hypotheses.claim import Claim, Evidence, conclusion_of
 from sanpath.verdict.places.device_rates import share_a_limit
 from sanpath.verdict.places.table import PlaceTable
 
-_DID_MORE = -4.0
-"""Log-odds of drives that did more in another step: sanpath's own choice, 1 to 55. Flash slows down once its cache,
-or its erased blocks, are used up."""
-SLOW = 2.0
-"""Time of one device over that of its peers, for its load, from which it is the one that limits."""
+_DID_MORE_WEIGHT = -4.0
+"""Log-odds of drives that did more in another step: sanpath's own choice, 1 to 55. Flash slows down once its cache or
+its erased blocks are used up."""
+SLOW_RATIO = 2.0
+"""A device's time over that of its peers, at its load, from which it is the one that limits."""
 
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
-    """A claim for the drives of the load, if all are local; for a part of them that is far slower than its peers."""
+    """A claim for the load's drives, if all are local; if some are far slower than their peers, for those."""
     drives, below = drives_of_load(table), table.indices("below")
     if not drives or not below:
         return
     slowest, times = _slowest_part(table, drives)
-    entity, others = (slowest, ()) if times >= SLOW else (drives[0], tuple(drives[1:]))
+    entity, others = (slowest, ()) if times >= SLOW_RATIO else (drives[0], tuple(drives[1:]))
     evidence = []
-    if times < SLOW and share_a_limit(table.facts, table.load, drives):
-        evidence.append(Evidence("drives did more of the same I/Os in another step", _DID_MORE))
+    if times < SLOW_RATIO and share_a_limit(table.facts, table.load, drives):
+        evidence.append(Evidence("drives did more of the same I/Os in another step", _DID_MORE_WEIGHT))
     seconds = duration(sum(table.segments[index].middle for index in below))
     words = f"an I/O takes {seconds} in the drive, which is local to its host"
-    if times >= SLOW:
+    if times >= SLOW_RATIO:
         words += f"; {slowest} takes {times:.1f} times as long as its peers"
     elif others:
         words = f"an I/O takes {seconds} in one of {len(drives)} drives, which are local to their host"
@@ -41,21 +41,21 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
 
 
 def drives_of_load(table: PlaceTable) -> list[str]:
-    """The drives that the load uses, whatever is stacked on them: md, logical volumes, virtual disks. Empty: one of
-    them is not known to be local, or a volume or an array is behind it."""
+    """The drives that the load uses, through any stack: md, logical volumes, virtual disks. Empty: at least one is
+    not known to be local, or a volume or array is behind it."""
     topology = table.facts.topology
     devices = devices_of_load(topology, table.load) or _devices_by_bytes(table)
     if table.array is not None or topology.behind(devices, "volume"):
         return []
     drives = local_drives(topology, devices)
-    # A spare drive of an array of drives, or one that a volume has not reached yet, does not limit.
+    # A spare drive, or one that a volume has not reached yet, does not limit.
     rows = table.rows("plane")
     used = {str(row["entity"]) for row in rows if number(row, "ops_per_second")}
     return [drive for drive in drives if drive in used] or drives
 
 
 def _devices_by_bytes(table: PlaceTable) -> set[str]:
-    """The devices that carry the load's bytes, for a load that names none, such as one of files."""
+    """The devices that carry the load's bytes, for a load that names no device, such as one on files."""
     topology, load, planes = table.facts.topology, table.load, table.facts.tables["plane"]
     devices: set[str] = set()
     for row in planes_of(topology, load, planes):
@@ -67,11 +67,11 @@ def _devices_by_bytes(table: PlaceTable) -> set[str]:
 
 
 def _slowest_part(table: PlaceTable, drives: Sequence[str]) -> tuple[str, float]:
-    """The drive that is slowest for its load, and its time over that of its peers. ("", 0): unknown."""
+    """The slowest drive at its load, and its time over that of its peers. ("", 0): unknown."""
     return max(times_of_peers(table, drives).items(), key=lambda each: each[1], default=("", 0.0))
 
 
 def times_of_peers(table: PlaceTable, devices: Collection[str]) -> dict[str, float]:
-    """The time of each device over that of its peers, for its load; without those that have none."""
+    """The time of each device over that of its peers, at its load. Devices without peers are left out."""
     rows = table.rows("peer", direction=table.load.direction)
     return {str(row["entity"]): number(row, "slower_than_peers_ratio") for row in rows if row["entity"] in devices}

@@ -1,4 +1,5 @@
-"""A link is full by the counters of a switch, by those of a port at one end, or because nothing more fits on it."""
+"""A link is full: by the counters of a switch, by those of a port at one end, or because throughput stops at its
+rate."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ from sanpath.model import Layer
 from sanpath.topology.paths import IoPath, hosts_of_all
 from sanpath.units import bandwidth, counted, percent
 from sanpath.verdict.evidence.likelihoods import BURSTS, NO_BURSTS, UNEXPLAINED, at_limit, stall_weight
-from sanpath.verdict.evidence.step import flat_words
+from sanpath.verdict.evidence.step import flat_throughput_words
 from sanpath.verdict.hypotheses.claim import (
     SELDOM,
     UNREAD,
@@ -29,42 +30,42 @@ from sanpath.verdict.hypotheses.claim import (
     Conclusion,
     Evidence,
     conclusion_of,
-    gain_of,
-    next_of,
+    latency_gain,
+    next_limit,
 )
 from sanpath.verdict.hypotheses.tcp_windows import congestion
 from sanpath.verdict.places.load_alone import links_of_load_alone
-from sanpath.verdict.places.path_links import COINCIDENT, PathLink, led_to, path_links
+from sanpath.verdict.places.path_links import COINCIDENT, PathLink, initiators_by_target, path_links
 from sanpath.verdict.places.table import PlaceTable
 
 _BUSY = 0.5
-"""Utilisation from which a port that makes others wait for credit is full. A port that does not drain carries
-little."""
-_OTHERS_FILL = 1.5
-"""The most that a full link counts where it is not known whether the test uses it: sanpath's own choice."""
-_LIKELIEST_USE = 0.5
-"""Highest probability that the test uses a link of which that is not known: one of the two of two fabrics."""
-_ELSEWHERE = -3.0
-"""Log-odds of a link of unknown use where another one moves exactly the load's bytes: sanpath's own choice."""
-_REMAINING = 0.5
-"""Share of a link's utilisation that stays in a pause of the test, from which the reader has to know."""
-_TOO_LONG = -6.0
-"""Least log-odds of a link whose hosts have too few I/Os in flight for the wait: sanpath's own choice, 1 to 400."""
-_CAP_UNREAD = -1.2
-"""Log-odds of a link that stays just below a full one, where no source shows whether a cap holds it there: sanpath's
-own choice, 0.3 to 1."""
+"""Utilisation from which a port that makes others wait for credit is full. A slow-drain port carries little."""
+_MAX_OTHERS_FILL_WEIGHT = 1.5
+"""Largest weight of a full link if it is not known whether the test uses it: sanpath's own choice."""
+_MAX_USE_PROBABILITY = 0.5
+"""Highest probability that the test uses a link whose use is not known: one of two, in two fabrics."""
+_ELSEWHERE_WEIGHT = -3.0
+"""Log-odds of a link of unknown use if another one moves exactly the load's bytes: sanpath's own choice."""
+_REMAINING_RATIO = 0.5
+"""Share of a link's utilisation that remains in a pause of the test, from which the report mentions it."""
+_MIN_FEW_HOSTS_WEIGHT = -6.0
+"""Smallest log-odds of a link whose hosts have too few I/Os in flight for the wait: sanpath's own choice, 1 to
+400."""
+_CAP_UNREAD_WEIGHT = -1.2
+"""Log-odds of a link that stays just below full if no source shows whether a cap holds it there: sanpath's own
+choice, 0.3 to 1."""
 _BELOW_FULL = 0.02
-"""A link that stays further than this below a full one may be limited there by a cap that no source shows."""
-_OTHERS_MAY_FILL = {"host": -4.0, "array": -2.0}
-"""Least log-odds of links that nobody counts, by side. Others may fill what the test leaves: more often at an array's
-port than at the host's own."""
-_SLOWER = -2.5
-"""The same of a port whose capability alone is known: it may run slower than that, and be full."""
+"""Distance below full from which an unread cap may limit a link."""
+_MIN_UNCOUNTED_WEIGHTS = {"host": -4.0, "array": -2.0}
+"""Smallest log-odds of uncounted links, by side. Others may fill what the test leaves: more often at an array's port
+than at the host's own."""
+_MIN_CAPABLE_ONLY_WEIGHT = -2.5
+"""The same for a port of which only the capability is known: it may run slower, and be full."""
 _UNCOUNTED_OVERTURN = ("byte counters of the switch ports there below 95 % of what a saturated link carries",)
 
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
-    """One claim for each link that carries the load, or may carry it; one for all links that nothing tells of."""
+    """One claim for each link that carries the load or may carry it, and one for all links without any reading."""
     links, signs = path_links(table), tuple(congestion(table))
     explains, may_explain, conclude = table.transfer, table.before_transfer, partial(_conclude, table)
     sides_with_room = {link.side for link in links if not link.is_at_limit}
@@ -72,26 +73,26 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     alone = links_of_load_alone(table)
     for link in links:
         use_probability = 1.0
-        # Where all links that the test can take are full, it takes a full one, whichever that is.
+        # If all links that the test can use are full, it uses a full one, whichever it is.
         if link.share is None and link.side in sides_with_room:
-            # Each of its initiators uses one of them.
-            use_probability = min(_LIKELIEST_USE, max(1, len(table.initiators)) / possible[link.side])
+            # Each initiator uses one of them.
+            use_probability = min(_MAX_USE_PROBABILITY, max(1, len(table.initiators)) / possible[link.side])
         with_load_alone = alone.get(link.side, set()) if link.share is None and link.row is not None else set()
         other_alone = bool(with_load_alone) and link.entities[0] not in with_load_alone
         if other_alone:
-            use_probability = min(_LIKELIEST_USE, use_probability)
+            use_probability = min(_MAX_USE_PROBABILITY, use_probability)
         evidence = [*_evidence(table, link, use_probability), *(signs if link.cables else ())]
         if other_alone:
-            evidence.append(Evidence("another port moves exactly the bytes of the test", _ELSEWHERE))
-        evidence += _held_share(table, link, links)
+            evidence.append(Evidence("another port moves exactly the bytes of the test", _ELSEWHERE_WEIGHT))
+        evidence += _few_hosts_evidence(table, link, links)
         claim = Claim("link", link.entities[0], explains, evidence, conclude, group="links", may_explain=may_explain)
         yield replace(claim, others_share=number(link.row or {}, "foreign_ratio"))
     unread = [link for link in table.uncounted if not any(link in known.entities for known in links)]
     if unread:
-        evidence = [Evidence(f"{unread[0]} is on the path, and how full it is was not measured", 0.0), *signs]
+        evidence = [Evidence(f"{unread[0]} is on the path, but its utilisation was not measured", 0.0), *signs]
         because = (
             "nothing that was read accounts for the wait between host and array",
-            f"not counted: {counted(len(unread), 'link')} on the way",
+            f"not counted: {counted(len(unread), 'link')} on the path",
         )
         others = tuple(unread[1:])
         limits = conclusion_of(table, "fabric", because, _UNCOUNTED_OVERTURN, ceiling_ratio=None, coincident=others)
@@ -104,28 +105,28 @@ def _evidence(table: PlaceTable, link: PathLink, use_probability: float) -> Iter
     if link.cables:
         port = table.facts.topology.entities[link.cables[0].switch_port]
         is_speed_known = port.kind == "switch_port" or port.attributes.get("speed_bits_per_second") is not None
-        least = _OTHERS_MAY_FILL[str(link.side)] if is_speed_known else _SLOWER
+        least = _MIN_UNCOUNTED_WEIGHTS[str(link.side)] if is_speed_known else _MIN_CAPABLE_ONLY_WEIGHT
         yield Evidence(link.words, max(weight, least))
         yield Evidence("their bytes were not measured", SELDOM)
         return
     if use_probability < 1 and link.row is not None:
-        # A switch tells a link that the test alone fills: others may have filled this one.
-        weight = min(weight, _OTHERS_FILL)
+        # Others may have filled this link: a link that the test alone fills would be known by its bytes.
+        weight = min(weight, _MAX_OTHERS_FILL_WEIGHT)
     yield Evidence(link.words, weight)
     if use_probability < 1:
-        yield Evidence("whether the test uses it is not known", log(use_probability))
+        yield Evidence("it is not known whether the test uses it", log(use_probability))
     stall = number(link.row, "upstream_stall_ratio") - number(link.row, "credit_stall_ratio") if link.row else 0.0
     if stall > 0 and link.filled >= max(_BUSY, WAITED_FOR * stall):
         words = f"ports that send to it wait for credit {percent(stall)} of the time"
         yield Evidence(words, max(0.0, stall_weight(stall)) / 2)
     if _may_be_capped(table, link):
-        yield Evidence("without data of the array, a cap just below it is possible", _CAP_UNREAD)
+        yield Evidence("without data from the array, a cap just below it is possible", _CAP_UNREAD_WEIGHT)
 
 
-def _held_share(table: PlaceTable, link: PathLink, links: Sequence[PathLink]) -> Iterator[Evidence]:
-    """Evidence against a link that only some hosts cross: I/Os of the others do not wait for it, nor for links of
-    that side that are as full. By Little's law, these hosts' share of the I/Os in flight is the most that their wait
-    can be of the latency of all."""
+def _few_hosts_evidence(table: PlaceTable, link: PathLink, links: Sequence[PathLink]) -> Iterator[Evidence]:
+    """Evidence against a link that only some hosts cross. I/Os of other hosts do not wait for it, nor for equally
+    full links of that side. By Little's law, their wait is at most these hosts' share of the I/Os in flight, as a
+    share of the mean latency of all."""
     facts, load = table.facts, table.load
     parts = [part for of_part in facts.parts for part in of_part.loads if part.whole == load]
     as_full = (other for other in links if other.side == link.side and other.filled >= (1 - COINCIDENT) * link.filled)
@@ -140,7 +141,7 @@ def _held_share(table: PlaceTable, link: PathLink, links: Sequence[PathLink]) ->
     waited = sum(table.segments[index].wait[1] for index in table.transfer) / load.latency_seconds
     if waited > share:
         words = f"only {percent(share)} of the outstanding I/Os are of hosts that cross it"
-        yield Evidence(words, max(_TOO_LONG, (share - waited) / UNEXPLAINED))
+        yield Evidence(words, max(_MIN_FEW_HOSTS_WEIGHT, (share - waited) / UNEXPLAINED))
 
 
 def _may_be_capped(table: PlaceTable, link: PathLink) -> bool:
@@ -153,10 +154,10 @@ def _conclude(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
     named = {claim.entity for claim in claims}
     suspected = [link for link in path_links(table) if link.entities[0] in named]
     full = [link for link in suspected if link.is_at_limit] or suspected
-    # What nobody counts is named only where no counted link accounts for it.
+    # An uncounted link is named only if no counted link explains the limit.
     full = [link for link in full if not link.cables] or full
     lowest = min(link.ceiling for link in full)
-    # Full against the direction of the payload: its ceiling is unknown.
+    # It is full in the direction opposite to the payload: its ceiling is unknown.
     against = [link for link in full if link.row is not None and link.row["direction"] != load.direction]
     binding = sorted(against, key=lambda link: -link.filled)
     binding = binding or _binding(table, [link for link in full if link.ceiling <= lowest * (1 + COINCIDENT)])
@@ -172,16 +173,16 @@ def _conclude(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
         direction=load.direction if first.row is None else str(first.row["direction"]),
         coincident=tuple(entity for link in binding for entity in link.entities)[1:],
         utilisation=first.utilisation,
-        explains=gain_of(following, load),
+        explains=latency_gain(following, load),
     )(claims)
 
 
 def _binding(table: PlaceTable, full: Sequence[PathLink]) -> list[PathLink]:
-    """Return those of some full links that bind the load, the first one first.
+    """Return the full links that bind the load, the most important one first.
 
-    Hosts do not wait for each other: what some of them cross alone is no ceiling of the others. It comes after what
-    more of them cross, and binds with it only if all of these hosts are held so, each by a link of its own. One
-    that is in a row with another on every path in use brings nothing alone: it comes after one that is not.
+    Hosts do not wait for each other: a link that only some hosts cross is no ceiling for the others. It comes after
+    links that more hosts cross, and binds together with them only if every host is held back by a link of its own.
+    Relieving one of two links in series gains nothing, so it comes after a link that stands alone.
     """
     all_paths = _all_paths(table)
     hosts = {link.entities: _hosts_over(all_paths, link) for link in full}
@@ -189,7 +190,7 @@ def _binding(table: PlaceTable, full: Sequence[PathLink]) -> list[PathLink]:
     paths = {link.entities: carrying.intersection(_paths_over(all_paths, link)) for link in full}
     crossed = Counter(index for of_link in paths.values() for index in of_link)
     in_a_row = {link: all(crossed[i] > 1 for i in of_link) and bool(of_link) for link, of_link in paths.items()}
-    ordered = sorted(full, key=lambda k: (-len(hosts[k.entities]), in_a_row[k.entities], *_order(k)))
+    ordered = sorted(full, key=lambda k: (-len(hosts[k.entities]), in_a_row[k.entities], *_sort_key(k)))
     most = hosts[ordered[0].entities]
     held: defaultdict[FactValue, set[str]] = defaultdict(set)
     for link in full:
@@ -198,12 +199,12 @@ def _binding(table: PlaceTable, full: Sequence[PathLink]) -> list[PathLink]:
 
 
 def _all_paths(table: PlaceTable) -> list[IoPath]:
-    """Return the load's paths: those over switches that are read, and what the multipathing of the host has over
-    initiators without any of these."""
+    """Return the load's paths: those over switches that were read, and the multipath paths of initiators without any
+    of these."""
     topology, cabled = table.facts.topology, {path.hba for path in table.paths}
     unread = [
         IoPath("", host, hba, (), port, "")
-        for port, initiators in led_to(table).items()
+        for port, initiators in initiators_by_target(table).items()
         for hba in sorted(initiators - cabled)
         for host in topology.related(hba, "attached_to", "host")
     ]
@@ -211,33 +212,33 @@ def _all_paths(table: PlaceTable) -> list[IoPath]:
 
 
 def _hosts_over(paths: Sequence[IoPath], link: PathLink) -> set[str]:
-    """Return the hosts of the load whose paths lead over a link; empty where none is known to."""
+    """Return the hosts of the load whose paths cross a link; empty if no host is known to."""
     return {paths[index].host for index in _paths_over(paths, link)}
 
 
 def _paths_over(paths: Sequence[IoPath], link: PathLink) -> list[int]:
-    """Return the indices of the load's paths that lead over a link."""
+    """Return the indices of the load's paths that cross a link."""
     names = set(link.entities)
     return [i for i, path in enumerate(paths) if names & {path.hba, path.array_port, *(c.id for c in path.cables)}]
 
 
 def _carrying_paths(table: PlaceTable, paths: Sequence[IoPath]) -> set[int]:
-    """Return the indices of the load's paths without a link that carries hardly any of it."""
+    """Return the indices of the load's paths on which every link carries more than a trace of the load."""
     rows = table.rows("link", direction=table.load.direction, on_loaded_path=False)
     idle = {row["entity"] for row in rows}
     return {i for i, path in enumerate(paths) if idle.isdisjoint(cable.id for cable in path.cables)}
 
 
-def _order(link: PathLink) -> tuple[bool, bool, float, tuple[str, ...]]:
-    """Links that a switch counts come first: their figures say most. Then those at the host: a person can check them
-    first."""
+def _sort_key(link: PathLink) -> tuple[bool, bool, float, tuple[str, ...]]:
+    """Sort key: links that a switch counts come first, because their figures are the best evidence. Then those at the
+    host, which a person can check first."""
     return link.row is None, link.side != "host", -round(link.utilisation or link.filled, 3), link.entities
 
 
 def _because(table: PlaceTable, link: PathLink) -> Iterator[str]:
     """The reasons for a full link."""
     facts, load, row = table.facts, table.load, link.row
-    flat = flat_words(facts, load)
+    flat = flat_throughput_words(facts, load)
     if row is None:
         yield link.words
         if link.cables:
@@ -253,18 +254,18 @@ def _because(table: PlaceTable, link: PathLink) -> Iterator[str]:
     yield f"saturated in {percent(number(row, 'full_windows_ratio'))} of {windows}"
     if number(row, "foreign_ratio") > SHARED:
         foreign = number(row, "foreign_bytes_per_second")
-        yield f"{bandwidth(foreign)} of it is not the test's: other hosts use this link as well"
+        yield f"{bandwidth(foreign)} of it is not the test's: other hosts use this link, too"
     alone = facts.pauses[-1].links.get((link.entities[0], load.direction)) if facts.pauses else None
-    if alone is not None and alone >= _REMAINING * number(row, "utilisation"):
-        yield f"in a pause of the test others alone kept it {percent(alone)} utilised"
+    if alone is not None and alone >= _REMAINING_RATIO * number(row, "utilisation"):
+        yield f"while the test paused, other hosts alone kept it {percent(alone)} utilised"
     if flat is not None:
         yield flat
     if _may_be_capped(table, link):
-        yield "a little less than a saturated link carries: without data of the array, a cap there is possible"
+        yield "a little less than a saturated link carries: without data from the array, a cap there is possible"
 
 
 def _another_path(table: PlaceTable, binding: Sequence[PathLink]) -> str:
-    """What another path would have to do to overturn the verdict. The test may use one already."""
+    """What another path would have to show to overturn the verdict. The test may already use one."""
     named = {entity for link in binding for entity in link.entities}
     others = (row for row in table.links if row["on_loaded_path"] and row["entity"] not in named)
     if any(row["side"] == binding[0].side and number(row, "share") >= IN_USE for row in others):
@@ -304,7 +305,8 @@ def _layer(facts: Facts, binding: Sequence[PathLink]) -> Layer:
 
 
 def _next(table: PlaceTable, link: PathLink) -> Next | None:
-    """Links that nobody counts at the speed that the devices at their ends can do. None: unknown, or not faster."""
+    """The next limit of uncounted links: the same links at the speed that the devices at their ends support. None:
+    unknown, or not faster."""
     entities, load, speed = table.facts.topology.entities, table.load, link.speed
     if speed is None or not load.operation_bytes:
         return None
@@ -314,4 +316,4 @@ def _next(table: PlaceTable, link: PathLink) -> Next | None:
     gain = slowest.data_bytes_per_second / speed.data_bytes_per_second
     if gain <= 1 or len(speeds) < len(capable):
         return None
-    return next_of(load, link.entities[0], f"at {slowest.name}", link.ceiling * gain / load.operation_bytes)
+    return next_limit(load, link.entities[0], f"at {slowest.name}", link.ceiling * gain / load.operation_bytes)

@@ -1,11 +1,11 @@
-"""A device that does not return its credits: on a lossless fabric it delays every device that shares a switch with
-it.
+"""A device that returns its credits too slowly: on a lossless fabric, it delays every device that shares a switch
+with it.
 
-Time without transmit credit on a port points to what is behind the port. From a stalled link of the loaded path, the
-frames are followed downstream, switch by switch. The search ends at the last stalled port, which is a slow device, or
-at the first full one, which is oversubscribed. The stalled links on the way are victims, however long their frames
-wait. A stalled link between switches behind which no frame waits has too few credits for its length: a frame and its
-credit are longer on the way than the credits last (FC-FS, buffer-to-buffer flow control).
+Time without transmit credit on a port points to the device behind the port. The search starts at a stalled link of
+the loaded path and follows the frames downstream, switch by switch. It ends at the last stalled port, which is a slow
+device, or at the first full one, which is oversubscribed. The stalled links in between are victims, however long
+their frames wait. A stalled link between switches with no waiting frame behind it has too few credits for its length:
+a frame and its credit are under way longer than the credits last (FC-FS, buffer-to-buffer flow control).
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ from sanpath.verdict.hypotheses.claim import Claim, Evidence, StatedFields, conc
 from sanpath.verdict.places.load_alone import links_of_load_alone
 from sanpath.verdict.places.table import PlaceTable
 
-_FROM_OTHERS = 0.8
-"""Share of a stalled port's bytes that come through a link if that link's other users are the senders."""
-_FULL_PORT = 2.0
-"""Log-likelihood ratio of a full port that takes its frames from a link that the test uses."""
+_FROM_OTHERS_RATIO = 0.8
+"""Share of a stalled port's bytes that must come over a link for that link's other users to be the senders."""
+_FULL_PORT_WEIGHT = 2.0
+"""Log-likelihood ratio of a full port that takes its frames from a link of the test."""
 _HELD_BYTES = 500 * 2148
-"""The most that a switch port holds of frames that have arrived: 500 buffers, the largest default of a port without
+"""Largest number of received bytes that a switch port holds: 500 buffers, the largest default of a port without
 extended credits (data sheet of a vendor's director), of a full frame (FC-FS-3)."""
 _TRANSFER_READY_BYTES = 64 * 1024
-"""Data that an array asks for with one frame; with smaller pieces a write waits for more of them."""
-_TOO_LONG = -6.0
-"""Least log-odds where I/Os wait longer than the frames that are held up explain: sanpath's own choice, 1 to 400."""
-_ANSWERS_ONLY = -1.5
-"""Log-odds that a stalled link which carries none of the test's data holds the test up: frames of a few bytes are
-soon let through."""
+"""Data that an array requests with one frame. With smaller pieces, a write waits for more of them."""
+_MIN_LONG_WAIT_WEIGHT = -6.0
+"""Smallest log-odds if I/Os wait longer than the stalled frames explain: sanpath's own choice, 1 to 400."""
+_RESPONSES_ONLY_WEIGHT = -1.5
+"""Log-odds that a stalled link without data of the test delays the test: frames of a few bytes soon pass."""
 
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
-    """One claim where frames of the loaded path wait for credit and the device that causes it was seen.
+    """One claim if frames of the loaded path wait for credit and the device that causes it was seen.
 
-    Else one for each link of the path that carries frames of others to a port that is full or waits for credit.
+    Otherwise, one for each link of the path that carries other hosts' frames to a port that is full or waits for
+    credit.
     """
     links = (*table.links, *table.opposite_links)
     stalled = sorted(filter(is_stalled, links), key=lambda row: -number(row, "credit_stall_ratio"))
@@ -51,20 +51,20 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         if (cause := _cause(table, row)) is not None:
             by_group.setdefault(_group(table, cause), (cause, []))[1].append(row)
     if not by_group:
-        yield from _behind_others(table)
+        yield from _blocked_by_others(table)
     for cause, victims in by_group.values():
         stall_ratio = number(victims[0], "credit_stall_ratio")
-        # A device makes others wait at most about as long as it waits itself.
+        # A device delays others at most about as long as it waits itself.
         caused = stall_ratio if is_saturated(cause) else min(stall_ratio, number(cause, "credit_stall_ratio"))
         words = f"{victims[0]['entity']} waits for credit {percent(stall_ratio)} of the time"
-        evidence = [Evidence(words, stall_weight(caused)), *_delay_of_answers(table, victims)]
+        evidence = [Evidence(words, stall_weight(caused)), *_response_delay(table, victims)]
         if is_saturated(cause):
             evidence.append(Evidence(f"{cause['entity']} is saturated", 1.0))
         elsewhere = [row for row in stalled if row not in victims and row["direction"] == table.load.direction]
-        # It does not delay the data of the test that cross other switches.
+        # It does not delay data of the test that crosses other switches.
         for row in [row for row in elsewhere if row["on_loaded_path"]][:1]:
             ratio = number(row, "credit_stall_ratio")
-            words = f"{row['entity']} waits for credit {percent(ratio)} of the time, and not because of it"
+            words = f"{row['entity']} waits for credit {percent(ratio)} of the time for another reason"
             evidence.append(Evidence(words, -max(0.0, stall_weight(ratio))))
         stalled_links = [str(row["entity"]) for row in victims if row["entity"] != cause["entity"]]
         words_of_victim = f"waits for credit {percent(stall_ratio)} of the time because of it, but is not saturated"
@@ -74,22 +74,23 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
             yield _claim(table, row, evidence, stalled_links, reasons)
 
 
-def _delay_of_answers(table: PlaceTable, victims: Sequence[FactRow]) -> Iterator[Evidence]:
-    """Evidence that stalled links are too fast for the wait, where only commands or answers of the test cross them.
+def _response_delay(table: PlaceTable, victims: Sequence[FactRow]) -> Iterator[Evidence]:
+    """Evidence that stalled links are too fast to explain the wait, if only commands or responses of the test cross
+    them.
 
-    These are a few frames an I/O, and behind each other at most what the switches hold of other frames. Data of the
-    test would queue at the stalled link themselves, and answers behind the data of others in a common array port.
+    These are a few frames per I/O, and each waits at most behind the frames that the switches hold. Data of the test
+    would queue at the stalled link themselves, and responses behind other hosts' data in a common array port.
     """
     load = table.load
     if any(row["direction"] == load.direction for row in victims):
         return
-    yield Evidence("it carries no data of the test in that direction", _ANSWERS_ONLY)
+    yield Evidence("it carries no test data in that direction", _RESPONSES_ONLY_WEIGHT)
     entities = {row["entity"] for row in table.on_path}
     array_ports = [row for row in table.opposite_links if row["side"] == "array" and row["entity"] in entities]
     through_ports = sum(number(row, "bytes_per_second") for row in array_ports)
     if through_ports > max(number(row, "bytes_per_second") for row in victims) / 2:
         return
-    # Only the I/Os that cross a link wait there.
+    # Only I/Os that cross a link wait there.
     shares = {row["entity"]: number(row, "share") for row in table.links if row["share"] is not None}
     moving = [row for row in victims if row["bytes_per_second"]]
     per_frame = sum(shares.get(row["entity"], 1.0) * _HELD_BYTES / number(row, "bytes_per_second") for row in moving)
@@ -99,14 +100,14 @@ def _delay_of_answers(table: PlaceTable, victims: Sequence[FactRow]) -> Iterator
     if unexplained > 0:
         most = duration(frames * per_frame)
         words = f"its frames in that direction wait {most} at most, I/Os wait {duration(waited)}"
-        yield Evidence(words, max(_TOO_LONG, -unexplained / UNEXPLAINED))
+        yield Evidence(words, max(_MIN_LONG_WAIT_WEIGHT, -unexplained / UNEXPLAINED))
 
 
-def _behind_others(table: PlaceTable) -> Iterator[Claim]:
-    """Claims for shared links where frames of others are blocked, and those of the test wait behind them.
+def _blocked_by_others(table: PlaceTable) -> Iterator[Claim]:
+    """Claims for shared links with blocked frames of others, behind which the test's frames wait.
 
     A device does not count the credit of its own ports, so this shows at the links that the test shares with it. An
-    array sends to one host over several of its ports: what comes through all of them together counts.
+    array sends to one host over several of its ports: the sum over all of them counts.
     """
     on_path = {row["entity"] for row in table.on_path}
     test_rates = {str(t.load.direction): t.load.bytes_per_second for t in (table, *table.opposite_direction)}
@@ -117,30 +118,30 @@ def _behind_others(table: PlaceTable) -> Iterator[Claim]:
             blocked.setdefault(str(cause["entity"]), (cause, []))[1].append(shared_link)
     alone = links_of_load_alone(table)
     for name, (cause, all_rows) in blocked.items():
-        # Where a port moves exactly the bytes of the test, no frames of others queue ahead of those of the test.
+        # If a port moves exactly the test's bytes, no frames of others queue ahead of the test's.
         rows = [row for row in all_rows if not _is_elsewhere(row, alone)]
         if not rows:
             continue
         shared_links = [str(row["entity"]) for row in rows]
         through = _foreign_bytes_per_second(rows, test_rates.get(str(cause["direction"]), 0.0))
-        if through < _FROM_OTHERS * number(cause, "bytes_per_second"):
+        if through < _FROM_OTHERS_RATIO * number(cause, "bytes_per_second"):
             continue
         carry = f"{in_series(shared_links)} {'carries' if len(shared_links) == 1 else 'carry'}"
         words = f"{carry} {bandwidth(through)} of other hosts, whose frames wait for {name}"
-        weight = stall_weight(number(cause, "credit_stall_ratio")) if is_stalled(cause) else _FULL_PORT
+        weight = stall_weight(number(cause, "credit_stall_ratio")) if is_stalled(cause) else _FULL_PORT_WEIGHT
         reasons = [words + ": those of the test wait behind them"]
         yield _claim(table, cause, [Evidence(words, weight)], shared_links, reasons)
 
 
 def _is_elsewhere(row: FactRow, alone: Mapping[FactValue, set[str]]) -> bool:
-    """Whether the test does not cross a link of unknown use, in either direction, because it is on one that moves
-    exactly its bytes."""
+    """Whether the test does not cross a link of unknown use, in either direction, because another link moves exactly
+    its bytes."""
     others = alone.get(row["side"], set())
     return row["on_loaded_path"] is not True and bool(others) and row["entity"] not in others
 
 
 def _foreign_bytes_per_second(rows: Sequence[FactRow], test_bytes_per_second: float) -> float:
-    """Bytes a second of parallel links that do not belong to the test, which all of them carry once together."""
+    """Bytes a second of parallel links that do not belong to the test, whose bytes they carry once, together."""
     unknown = [row for row in rows if row["foreign_bytes_per_second"] is None]
     certain = sum(number(row, "foreign_bytes_per_second") for row in rows)
     return certain + max(0.0, sum(number(row, "bytes_per_second") for row in unknown) - test_bytes_per_second)
@@ -165,23 +166,23 @@ def _claim(
         because = [f"{reason}, and nothing waits behind it"]
         overturn_if = "the same stall after its ports were given more buffer credits"
     else:
-        reason = f"{name} returns no credit for {stalled} of the time while its link is used to {used}"
+        reason = f"{name} returns no credit for {stalled} of the time while its link is {used} utilised"
         if is_saturated(cause):
             reason = f"{entity} is saturated ({used}): more is sent to {name} than it can take"
-        no_part = () if on_path else (f"{name} is no part of the test: it shares switches with it",)
+        no_part = () if on_path else (f"{name} is not part of the test but shares switches with it",)
         because = [reason, *reasons, *no_part]
         stated |= {"wait_at": (*victims, entity)[0], "culprit": culprit, "victims": tuple(victims)}
     conclude = conclusion_of(table, layer, because, (overturn_if,), ceiling_ratio=None, **stated)
     group = _group(table, cause)
     explains = _waiting_in(table, cause)
     claim = Claim("credit_stall", entity, explains, evidence, conclude, growth="any", group=group)
-    # Frames of others block those of the test even if it has a single I/O in flight.
+    # Other hosts' frames block the test even if it has a single I/O in flight.
     return replace(claim, may_explain=table.before_transfer - explains, independent_of_load=not on_path)
 
 
 def _waiting_in(table: PlaceTable, stalled: FactRow) -> frozenset[int]:
-    """Indices of the segments in which the test waits for a stalled link. What a read sends towards the array is its
-    command alone, which waits before the clock of an array that times the transfer."""
+    """Indices of the segments in which the test waits for a stalled link. Towards the array, a read sends only its
+    command. It waits before the array's clock if the array times the transfer."""
     is_command = table.load.direction == "read" and stalled["direction"] != "read"
     return (table.before_transfer if is_command else frozenset()) or table.transfer
 
@@ -191,15 +192,15 @@ def _owner(table: PlaceTable, culprit: str) -> str:
 
 
 def _group(table: PlaceTable, cause: FactRow) -> str:
-    """The group of a cause: its host, since a slow host is slow on all its ports. All long links are one group, since
-    an array spreads a test over the fabrics."""
+    """The group of a cause: its host, because a slow host is slow on all its ports. All long links are one group,
+    because an array spreads a test over the fabrics."""
     if cause["side"] == "switch" and not is_saturated(cause):
         return "credit_stall long links"
     return f"credit_stall {_owner(table, str(cause['receiver'] or cause['entity']))}"
 
 
 def _cause(table: PlaceTable, stalled: FactRow) -> FactRow | None:
-    """The last stalled link downstream, or the first full one. None: its receiver is a switch that is not counted."""
+    """The last stalled link downstream, or the first full one. None: its receiver is an uncounted switch."""
     current, visited = stalled, {stalled["entity"]}
     while True:
         onward = [

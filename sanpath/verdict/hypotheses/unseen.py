@@ -1,4 +1,4 @@
-"""Something that no source reads: it may account for any wait in its part of the path, and shows nothing else."""
+"""An unread part of the path: it may explain any wait there, and shows nothing else."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sanpath.facts.table import number
 from sanpath.units import counted, duration
 from sanpath.verdict.evidence.tail import tail_weight
 from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Evidence, conclusion_of
-from sanpath.verdict.hypotheses.drives import SLOW, drives_of_load, times_of_peers
+from sanpath.verdict.hypotheses.drives import SLOW_RATIO, drives_of_load, times_of_peers
 from sanpath.verdict.hypotheses.queues import host_is_unread, waits_with_free_slots
 from sanpath.verdict.hypotheses.tcp_windows import reports_windows
 from sanpath.verdict.places.device_rates import share_a_limit
@@ -19,46 +19,45 @@ from sanpath.verdict.places.host_queues import WITHOUT_QUEUE, HostQueue
 from sanpath.verdict.places.scaling import fewest_bytes_of_same_ops
 from sanpath.verdict.places.table import PlaceTable
 
-_PRIOR = -2.0
-"""Log-odds of a place that no source looks into, against one whose counter could have shown the limit."""
-_BY_ENGINE = 2.0
-"""Log-likelihood ratio of an engine above the device that is known to hold I/Os back."""
-_DIRECTLY, _WITH_UNREAD_GROUPS = -2.5, -1.0
-"""Log-odds of software above a block device where the load accesses the device itself, and where a control group may
-hold it there that was not read: sanpath's own choices. Without one only the block layer is left."""
-_GAP = -1.3
-"""Log-odds of something unread in the gap between the host's last clock and the array's, where the links are counted:
-adapter, driver, interrupts and TCP lie there beside the array's front end, and hardly any source reads them."""
-_TCP_GAP = -0.9
-"""The same over Ethernet: lost segments and the threads of the protocol lie there too."""
-_TCP_WINDOW = 0.0
-"""The same where a TCP window may be full as well: no source reads it, and it is as likely as a wait before
-an array's clock."""
+_UNREAD_PRIOR = -2.0
+"""Log-odds of an unread place, relative to one whose counter could have shown the limit."""
+_ENGINE_WEIGHT = 2.0
+"""Log-likelihood ratio of a load engine that is known to hold I/Os back above the device."""
+_DIRECT_ACCESS_WEIGHT, _UNREAD_CGROUP_WEIGHT = -2.5, -1.0
+"""Log-odds of software above a block device: if the load accesses the device directly, and if an unread control group
+may hold it back there. sanpath's own choices. Without a group, only the block layer is left."""
+_GAP_PRIOR = -1.3
+"""Log-odds of something unread between the host's last clock and the array's if the links are counted: adapter,
+driver, interrupts and TCP are there, besides the array's front end, and hardly any source reads them."""
+_TCP_GAP_PRIOR = -0.9
+"""The same over Ethernet, where lost segments and the protocol's threads are possible too."""
+_TCP_WINDOW_PRIOR = 0.0
+"""The same if a TCP window may also be full: no source reads it, and it is as likely as a wait before the array's
+clock."""
 _LEAST_WINDOW_BYTES = 65_535
-"""The receive window that a TCP header can name without scaling (RFC 9293, 3.1; RFC 7323, 2.2). No stack of today
+"""The receive window that a TCP header can announce without scaling (RFC 9293, 3.1; RFC 7323, 2.2). No current stack
 offers less for long."""
-_FEW_PLACES = -1.8
-"""Log-odds of something unread in a gap where other claims cover most of it: TCP's own clock shows what is in its
-hands, so that only adapter, driver and interrupts are left, or the host is not read, and its queues are a claim of
-their own."""
-_FEW = 0.1
-"""Share of the I/Os at the device with the most up to which another one does not count: sanpath's own choice."""
+_COVERED_GAP_PRIOR = -1.8
+"""Log-odds of something unread in a gap that other claims mostly cover: either TCP's own clock shows its time, and
+only adapter, driver and interrupts are left; or the host is not read, and its queues are a claim of their own."""
+_FEW_IOS_RATIO = 0.1
+"""Share of the busiest device's I/Os up to which another device does not count: sanpath's own choice."""
 _LONGEST_NAME = 16
-"""Letters of a device's name that a sentence can hold, such as PhysicalDisk2; identifiers are longer."""
+"""Longest device name that fits into a sentence, such as PhysicalDisk2; identifiers are longer."""
 
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
-    """One claim for what is above the first block device, and one for each gap between two clocks."""
+    """One claim for the part above the first block device, and one for each gap between two clocks."""
     yield from _above_the_device(table)
     yield from _unread_hypervisor(table)
     gaps = table.gaps
-    # What the array times itself may grow with the wait in a gap, but is not explained by it alone. What is in the
-    # hands of TCP waits in the network: nothing outside of it makes it wait there.
+    # Time that the array measures itself may grow with the wait in a gap, but a gap alone does not explain it. I/Os
+    # that TCP holds wait in the network: nothing else makes them wait there.
     elsewhere = (gaps - table.in_tcp) | table.indices("array_service")
-    evidence = [*_slow_transfer(table), *_few_are_slow(table)]
-    window_bytes = _in_window(table)
+    evidence = [*_slow_transfer_evidence(table), *_tail_evidence(table)]
+    window_bytes = _possible_window_bytes(table)
     if window_bytes:
-        words = f"up to {window_bytes / 1e3:,.0f} kB are on the way at once, which a TCP window may limit"
+        words = f"up to {window_bytes / 1e3:,.0f} kB are unacknowledged at once, which a TCP window may limit"
         evidence.append(Evidence(words, 0.0))
     for index in sorted(gaps):
         gap = frozenset({index})
@@ -70,14 +69,14 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
 
 
 def _place(table: PlaceTable, index: int) -> str:
-    """A gap in words, by the names of what is above and below it."""
+    """A gap in words, by the names of the elements above and below it."""
     queue = _queue_above(table, index)
     machines = table.machines if queue is None else table.facts.topology.related(queue.entity, "attached_to")[:1]
     above = _name(table, machines, "host") if machines else "the load"
     below = _name(table, table.arrays, "array")
     if index in table.in_tcp:
         return f"the network between {above} and {below}"
-    name = "" if queue is None else _short(table, queue)
+    name = "" if queue is None else _device_place(table, queue)
     return {
         "fabric": f"something between {above} and {below}",
         "before_array_clock": f"something before the clock of {below}",
@@ -85,20 +84,21 @@ def _place(table: PlaceTable, index: int) -> str:
 
 
 def _queue_above(table: PlaceTable, index: int) -> HostQueue | None:
-    """The queue above the block device with the last clock above a gap, of the load's machine or of the hypervisor
-    below. None: no device is read."""
+    """The queue above the last block device with a clock above a gap, in the load's machine or in its hypervisor.
+    None: no device is read."""
     queues = [segment.queue for segment in table.segments[:index] if segment.kind == "host_queue"]
     return queues[-1] if queues else None
 
 
-def _short(table: PlaceTable, queue: HostQueue) -> str:
-    """A device, or several that carry the load together, and what is below; nothing if its name is long.
+def _device_place(table: PlaceTable, queue: HostQueue) -> str:
+    """A device, or several that carry the load together, and what is below them. "": the name is long.
 
-    Where some of its parts are far slower than the others, they are meant: I/Os wait at them."""
+    If some of its parts are far slower than the others, those are named: I/Os wait at them.
+    """
     slow = _slow_parts(table, queue.entity)
     if not slow and queue.devices > 1 and (shared := _shared_by(table, queue)):
         return shared
-    devices = slow or _holding(table, queue)
+    devices = slow or _devices_with_ios(table, queue)
     names = [_short_name(table, device) for device in devices]
     if not names[0]:
         return ""
@@ -108,11 +108,11 @@ def _short(table: PlaceTable, queue: HostQueue) -> str:
     return f"{names[0]}, {rest} or anything behind them"
 
 
-def _holding(table: PlaceTable, queue: HostQueue) -> list[str]:
-    """The device of a queue, and those beside it that hold more than a few of the load's I/Os."""
+def _devices_with_ios(table: PlaceTable, queue: HostQueue) -> list[str]:
+    """The device of a queue, and its parallel devices that hold more than a few of the load's I/Os."""
     rows = parallel_devices(table.facts.topology, table.load, table.facts.tables["plane"], queue.below.plane)
     in_flight = {str(row["entity"]): number(row, "in_flight_measured") for row in rows} if queue.devices > 1 else {}
-    least = _FEW * max(in_flight.values(), default=0.0)
+    least = _FEW_IOS_RATIO * max(in_flight.values(), default=0.0)
     return [
         queue.entity,
         *sorted(device for device in in_flight if in_flight[device] >= least and device != queue.entity),
@@ -120,7 +120,7 @@ def _holding(table: PlaceTable, queue: HostQueue) -> list[str]:
 
 
 def _shared_by(table: PlaceTable, queue: HostQueue) -> str:
-    """What the devices that carry the load together share, if that limits them; else nothing."""
+    """The element that parallel devices of the load share, if it limits them. "": it does not."""
     rows = parallel_devices(table.facts.topology, table.load, table.facts.tables["plane"], queue.below.plane)
     devices = {str(row["entity"]) for row in rows}
     name = _short_name(table, queue.entity)
@@ -130,7 +130,7 @@ def _shared_by(table: PlaceTable, queue: HostQueue) -> str:
 
 
 def _slow_parts(table: PlaceTable, device: str) -> list[str]:
-    """The parts of a device, down to the lowest, that take far longer than the others for their load."""
+    """The parts of a device, down to the lowest, that take far longer than the others at their load."""
     parts, level = dict[str, float](), [device]
     seen = {device}
     while level:
@@ -138,11 +138,11 @@ def _slow_parts(table: PlaceTable, device: str) -> list[str]:
         level = [part for part in below if part not in seen]
         seen.update(level)
         parts |= times_of_peers(table, level)
-    return sorted((part for part in parts if parts[part] >= SLOW), key=lambda part: -parts[part])
+    return sorted((part for part in parts if parts[part] >= SLOW_RATIO), key=lambda part: -parts[part])
 
 
 def _short_name(table: PlaceTable, device: str) -> str:
-    """The name of a block device, with its machine where the load runs on several; nothing if it is long."""
+    """The name of a block device, with its machine if the load runs on several. "": the name is long."""
     name = device.partition(":")[2].rpartition("/")[2]
     owners = table.facts.topology.related(device, "attached_to") if len(set(table.machines)) > 1 else []
     whose = f"{table.facts.topology.entities[owners[0]].label} " if owners else ""
@@ -150,7 +150,7 @@ def _short_name(table: PlaceTable, device: str) -> str:
 
 
 def _name(table: PlaceTable, entities: Iterable[str], kind: str) -> str:
-    """The name of the only one of these, else their kind."""
+    """The name of the only one of these entities, else their kind."""
     different = list(dict.fromkeys(entities))
     if len(different) == 1:
         return table.facts.topology.entities[different[0]].label
@@ -158,9 +158,8 @@ def _name(table: PlaceTable, entities: Iterable[str], kind: str) -> str:
 
 
 def _above_the_device(table: PlaceTable) -> Iterator[Claim]:
-    """A file system, a volume manager or a limit of a control group (Linux: io.max) holds I/Os above a device: above
-    the first one that is read, between one and the devices that it is made of, and where the device has free
-    slots."""
+    """A file system, a volume manager or a control group's limit (Linux: io.max) holds I/Os above a device: above the
+    first one that is read, between one and its parts, and above one with free slots."""
     for index, segment in enumerate(table.segments):
         queue = segment.queue
         if queue is None or (index and not (_works_on_ios(table, queue) or waits_with_free_slots(table, segment))):
@@ -173,10 +172,10 @@ def _above_the_device(table: PlaceTable) -> Iterator[Claim]:
         layer = "guest" if machine is not None and machine.startswith("vm:") else "host"
         conclude = conclusion_of(table, layer, because, overturn_if, waits_inside=True)
         evidence = [] if index else _access(table, machine, segment.entity)
-        # Encryption, thin volumes, snapshots and caches are made between a device and its parts.
-        prior = 0.0 if queue.above_parts else _PRIOR
+        # Encryption, thin volumes, snapshots and caches are between a device and its parts.
+        prior = 0.0 if queue.above_parts else _UNREAD_PRIOR
         if machine is None:
-            # The machine of the load has no name, so that nothing is there to accuse.
+            # The load's machine has no name, so there is no entity to name.
             name = _short_name(table, str(segment.entity)) or "the block device"
             place = f"something between {name} and its parts" if queue.above_parts else f"something above {name}"
             yield Claim(
@@ -187,7 +186,7 @@ def _above_the_device(table: PlaceTable) -> Iterator[Claim]:
 
 
 def _machine(table: PlaceTable, queue: HostQueue) -> str | None:
-    """The machine in which I/Os wait above a device: the hypervisor's host, or that of the load. None: not known."""
+    """The machine in which I/Os wait above a device: the hypervisor's host, or the load's. None: not known."""
     owners = table.facts.topology.related(queue.entity, "attached_to", "host")
     in_hypervisor = table.in_guest and queue.layer == "host" and owners
     return owners[0] if in_hypervisor else next(iter(table.machines), None)
@@ -200,20 +199,20 @@ def _works_on_ios(table: PlaceTable, queue: HostQueue) -> bool:
 
 
 def _access(table: PlaceTable, machine: str | None, device: str | None) -> list[Evidence]:
-    """Evidence of how the load reaches the first block device that is read."""
+    """Evidence from how the load reaches the first block device that is read."""
     row = table.facts.row_of(table.load)
     if row["engine_serialises"]:
-        return [Evidence("its engine serves its I/Os one after another", _BY_ENGINE)]
+        return [Evidence("its engine serves one I/O at a time", _ENGINE_WEIGHT)]
     if row["block_devices"] and row["direct"] is not False and device in _addressed(table, machine):
         groups = table.facts.topology.related(machine, "attached_to", "cgroup") if machine is not None else []
-        words = f"the load accesses {device} itself, without a file system"
-        return [Evidence(words, _DIRECTLY if groups else _WITH_UNREAD_GROUPS)]
+        words = f"the load accesses {device} directly, without a file system"
+        return [Evidence(words, _DIRECT_ACCESS_WEIGHT if groups else _UNREAD_CGROUP_WEIGHT)]
     return []
 
 
 def _addressed(table: PlaceTable, machine: str | None) -> set[str]:
-    """The block devices of its own machine that the load names as its targets, and no software makes of others.
-    fio lists the parts of such a device as well."""
+    """The block devices of its own machine that the load names as targets, if no software builds them from others.
+    fio also lists the parts of such a device."""
     topology = table.facts.topology
     named = {device for job in table.load.roots for device in topology.related(job, "targets", "lun")}
     if machine is not None:
@@ -227,8 +226,8 @@ def _addressed(table: PlaceTable, machine: str | None) -> set[str]:
 
 
 def _unread_hypervisor(table: PlaceTable) -> Iterator[Claim]:
-    """The virtual disk between a guest and the block device of its hypervisor, if no source reads it: its limits, and
-    the thread that serves it."""
+    """The virtual disk between a guest and its hypervisor's block device, if no source reads it: its limits, and the
+    thread that serves it."""
     for index, segment in enumerate(table.segments if table.in_guest else ()):
         queue = segment.queue
         if queue is not None and queue.below.plane == "host_block" and queue.above.plane != "vscsi":
@@ -240,24 +239,24 @@ def _unread_hypervisor(table: PlaceTable) -> Iterator[Claim]:
 def _prior(table: PlaceTable, index: int, window_bytes: float) -> float:
     """Log-odds of something unread in a gap. `window_bytes`: what may fill a TCP window, 0: nothing."""
     if table.in_tcp:
-        # Loss and windows are claims of their own, and what is not in the hands of TCP is not in the fabric.
-        unseen_in_tcp = _PRIOR if table.links else UNREAD
-        return unseen_in_tcp if index in table.in_tcp else _FEW_PLACES
+        # Loss and windows are claims of their own, and time outside TCP is not in the fabric.
+        unseen_in_tcp = _UNREAD_PRIOR if table.links else UNREAD
+        return unseen_in_tcp if index in table.in_tcp else _COVERED_GAP_PRIOR
     if window_bytes:
-        return _TCP_WINDOW
+        return _TCP_WINDOW_PRIOR
     if not table.on_path:  # No link is known to carry the load: the fabric is a likely place, if there is one.
-        return _PRIOR if drives_of_load(table) else UNREAD
+        return _UNREAD_PRIOR if drives_of_load(table) else UNREAD
     if table.indices("below") and host_is_unread(table):
-        return _FEW_PLACES
-    return _TCP_GAP if table.has_ethernet else _GAP
+        return _COVERED_GAP_PRIOR
+    return _TCP_GAP_PRIOR if table.has_ethernet else _GAP_PRIOR
 
 
-def _in_window(table: PlaceTable) -> float:
-    """The most bytes that are on the way at once, where a TCP window that no source reads may limit them.
+def _possible_window_bytes(table: PlaceTable) -> float:
+    """The most bytes that are unacknowledged at once, if an unread TCP window may limit them: throughput times the
+    part of the gaps that need not be a wait. 0: any window is larger, or the array's time was not read, so that no
+    gap shows the path.
 
-    That is throughput times the part of the gaps that need not be a wait. A window holds bytes: where smaller blocks
-    reach the same IOPS, it is no larger than what is on the way with these. 0: any window is larger, or the time of
-    the array was not read, so that no gap tells the way from it.
+    A window holds bytes. If smaller blocks reach the same IOPS, it is no larger than their unacknowledged bytes.
     """
     if not table.has_ethernet or (table.tcp is not None and reports_windows(table.tcp)):
         return 0.0
@@ -267,14 +266,14 @@ def _in_window(table: PlaceTable) -> float:
     return most if most >= _LEAST_WINDOW_BYTES else 0.0
 
 
-def _few_are_slow(table: PlaceTable) -> Iterator[Evidence]:
-    """Evidence of I/Os that were lost, or that something stalls: in a full queue all I/Os wait."""
+def _tail_evidence(table: PlaceTable) -> Iterator[Evidence]:
+    """Evidence of I/Os that were lost or stalled: in a full queue, all I/Os wait."""
     weight, words = tail_weight(table.load)
     if weight:
         yield Evidence(words, weight)
 
 
-def _slow_transfer(table: PlaceTable) -> Iterator[Evidence]:
+def _slow_transfer_evidence(table: PlaceTable) -> Iterator[Evidence]:
     """Evidence of a transfer that takes far longer than the wire needs: something makes it wait."""
     wire = wire_seconds(table.facts.tables["link"], table.load)
     if table.array is None or table.array["san_seconds"] is None or not wire:

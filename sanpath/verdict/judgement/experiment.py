@@ -1,8 +1,8 @@
-"""Finds the experiment that separates the leading suspects best: a reading, a step of the load, or a setting.
+"""Finds the experiment that best separates the leading suspects: a reading, a step of the load, or a setting.
 
-Each experiment gives, for each suspect, the probability of its outcome. The experiment whose probabilities differ
-most between suspects, weighted by the suspects' own probabilities, is proposed. An experiment that needs only another
-reading or step comes before one that changes a setting.
+For each suspect, an experiment has a probability of its outcome. The best experiment is the one whose probabilities
+differ most between suspects, weighted by the suspects' own probabilities. Readings and steps come before changes of a
+setting.
 """
 
 from __future__ import annotations
@@ -11,23 +11,21 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from sanpath.diagnosis.experiment import Experiment, Meaning
-from sanpath.verdict.hypotheses.claim import Claim, name_of, probability_of
+from sanpath.verdict.hypotheses.claim import Claim, probability_of, suspect_name
 from sanpath.verdict.judgement.proposals import Proposal, probe_steps, proposals
 from sanpath.verdict.places.table import PlaceTable
 
 _SUSPECTS = 4
-"""Number of most probable suspects that an experiment has to separate."""
+"""Number of leading suspects that an experiment has to separate."""
 _CERTAIN = 0.95
-"""Probability of an outcome from which it is expected for certain."""
+"""Probability from which an outcome counts as certain."""
 _LEAST_PROBABILITY = 0.001
-"""Suspects below this probability are left out."""
+"""Suspects with a lower probability are ignored."""
 
 
 def decide(table: PlaceTable, groups: Sequence[Sequence[Claim]]) -> tuple[Experiment, ...]:
-    """The experiments that separate the suspects, the best first; those that only a probe can make are last.
-
-    Empty: there is one suspect only, or no experiment separates them.
-    """
+    """The experiments that separate the suspects, the best first. Those that only a probe can run come last. Empty:
+    there is only one suspect, or no experiment separates them."""
     leading = groups[:_SUSPECTS]
     named = [group for group in leading if probability_of(group) >= _LEAST_PROBABILITY]
     valued = [(_value(proposal, leading), proposal) for proposal in proposals(table, leading[0][0])]
@@ -37,19 +35,19 @@ def decide(table: PlaceTable, groups: Sequence[Sequence[Claim]]) -> tuple[Experi
     return tuple(
         Experiment(p.action, p.text, p.watch, _meanings(p, named), p.in_flight, p.entity)
         for value, p in ordered
-        if value > 1e-6  # Less is rounding: the outcome is the same for every suspect.
+        if value > 1e-6  # Smaller differences are rounding: the outcome is the same for every suspect.
     )
 
 
 def _meanings(proposal: Proposal, groups: Sequence[Sequence[Claim]]) -> tuple[Meaning, ...]:
-    """The suspects' probabilities after either outcome, by Bayes' rule."""
+    """The suspects' probabilities after each outcome, by Bayes' rule."""
     with_outcome = [probability_of(group) * _expected(proposal, group) for group in groups]
     without_outcome = [probability_of(group) * (1 - _expected(proposal, group)) for group in groups]
     return tuple(
         Meaning(
             group[0].verdict,
             group[0].entity,
-            name_of(group[0]),
+            suspect_name(group[0]),
             probability_of(group),
             joint_with / max(sum(with_outcome), _LEAST_PROBABILITY),
             joint_without / max(sum(without_outcome), _LEAST_PROBABILITY),
@@ -59,13 +57,13 @@ def _meanings(proposal: Proposal, groups: Sequence[Sequence[Claim]]) -> tuple[Me
 
 
 def _shows_first(proposal: Proposal, first: Sequence[Claim]) -> bool:
-    """Whether the proposal is to read the very place of the most probable suspect, which was not read: only that can
-    prove it."""
+    """Whether the proposal reads the most probable suspect's own, unread place: nothing else can prove that
+    suspect."""
     return proposal.action.startswith("read_") and _expected(proposal, first) >= _CERTAIN
 
 
 def _expected(proposal: Proposal, group: Sequence[Claim]) -> float:
-    """Probability of the outcome if one of a group of suspects is at fault."""
+    """Probability of the outcome if one of a group of suspects is the limit."""
     joint = sum(claim.probability * proposal.outcome_probability(claim) for claim in group)
     return joint / probability_of(group)
 

@@ -1,8 +1,8 @@
-"""Judges every step and direction: which claim is believed, and with what probability.
+"""Judges every step and direction: which claim is the most credible, and with what probability.
 
-The place where I/Os wait is not always the place that limits. A full queue above a saturated element is a throttle,
-and the posterior books its wait to that element. There is no fixed order of questions: all claims compete over one
-table of places.
+The place where I/Os wait is not always the place that limits. A full queue above a saturated element only throttles:
+the posterior attributes its wait to that element. Questions have no fixed order: all claims compete over one table of
+places.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from sanpath.facts.host.vm_placement import moves_in
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.sources import WINDOWS
 from sanpath.units import in_series, percent, percent_likely
-from sanpath.verdict.evidence.healthy import not_healthy, rate_met
-from sanpath.verdict.evidence.step import answered_by_memory, drift, not_seen
-from sanpath.verdict.evidence.variation import held_back_for_a_while
-from sanpath.verdict.hypotheses.claim import Claim, name_of, probability_of
+from sanpath.verdict.evidence.healthy import met_rate, unhealthy_reason
+from sanpath.verdict.evidence.step import answered_by_memory, drift, unread_parts
+from sanpath.verdict.evidence.variation import held_back_ratio
+from sanpath.verdict.hypotheses.claim import Claim, probability_of, suspect_name
 from sanpath.verdict.judgement.experiment import decide
 from sanpath.verdict.judgement.posterior import rank_claims
 from sanpath.verdict.model import LEAST_PROBABILITY, NAMED, Judgement
@@ -29,29 +29,29 @@ from sanpath.verdict.places.latency_segment import LatencySegment
 from sanpath.verdict.places.scaling import throughput_in_words
 from sanpath.verdict.places.table import HARDLY, PlaceTable, place_tables
 
-_ACQUITS = 0.875
-"""Probability from which the verdict is that nothing limits, seven to one: whoever reads that stops looking."""
-_COINCIDENT = 0.1
-"""A link joins the most probable one if its probability is at least this share of that one's."""
-_QUEUEING = 0.2
-"""Share of the latency that may be waiting or unexplained in a verdict that nothing limits."""
-_KEPT = 0.005
+_ACQUITTAL_PROBABILITY = 0.875
+"""Probability needed for the verdict that nothing limits, seven to one: whoever reads it stops looking."""
+_COINCIDENT_RATIO = 0.1
+"""A link is named together with the most probable one from this share of that one's probability."""
+_MAX_QUEUEING_RATIO = 0.2
+"""Largest share of the latency that may be waiting or unexplained if the verdict is that nothing limits."""
+_MIN_KEPT = 0.005
 """Probability from which a diagnosis contains a suspect."""
-_MENTIONED = 0.05
+_MIN_MENTIONED = 0.05
 """Probability from which a suspect is mentioned in an undecided verdict."""
 _WITH_UTILISATION = ("link", "data_sheet")
-"""Kinds of claims whose reading states a utilisation."""
-_COUNTED = 2.0
-"""Log-likelihood ratio from which a reading is evidence by itself."""
-_UNCONFIRMED = 0.9
-"""Factor on the probability where nothing confirms it: a single step, or time that has to be distance."""
-_SINGLE_WINDOW = 0.2
-"""Probability that a single window misleads, as a ramp or a foreign job does: sanpath's own choice. Each further
-window makes that rarer by e."""
-_MOST_SUSPECTS = 8
-"""Most suspects that are listed: sanpath's own choice. Those below have hardly any probability."""
+"""Kinds of claims whose reading includes a utilisation."""
+_COUNTER_WEIGHT = 2.0
+"""Log-likelihood ratio from which a reading is evidence on its own."""
+_UNCONFIRMED_FACTOR = 0.9
+"""Factor on the probability of an unconfirmed verdict: a single step, or a fixed time that must be distance."""
+_SINGLE_WINDOW_ERROR = 0.2
+"""Probability that a single window misleads, for example because of a ramp or another job: sanpath's own choice. Each
+further window makes that rarer by e."""
+_MAX_LISTED = 8
+"""Largest number of listed suspects: sanpath's own choice. Those further down have hardly any probability."""
 _BELOW_THE_LOAD = "something below the load"
-"""Where all places are that are not read, if they differ."""
+"""Name of several unread places, if they differ."""
 
 
 def judge_all(facts: Facts, loads: Sequence[LoadFacts]) -> list[Judgement]:
@@ -63,11 +63,11 @@ def judge_all(facts: Facts, loads: Sequence[LoadFacts]) -> list[Judgement]:
 def _judge(table: PlaceTable, claims: Sequence[Claim]) -> Judgement:
     facts, load = table.facts, table.load
     groups = _grouped(claims)
-    suspects = tuple(_suspect(table, group) for group in groups[:_MOST_SUSPECTS] if probability_of(group) >= _KEPT)
+    suspects = tuple(_suspect(table, group) for group in groups[:_MAX_LISTED] if probability_of(group) >= _MIN_KEPT)
     first = groups[0]
     kind, reasons = _kind(table, first[0])
-    of_windows = 1 - _SINGLE_WINDOW * exp(1 - max(1, table.windows))
-    certainty = of_windows * (1.0 if _confirmed(table, first[0]) else _UNCONFIRMED)
+    of_windows = 1 - _SINGLE_WINDOW_ERROR * exp(1 - max(1, table.windows))
+    certainty = of_windows * (1.0 if _confirmed(table, first[0]) else _UNCONFIRMED_FACTOR)
     judged = Judgement(
         load=load,
         kind="cannot_tell",
@@ -80,8 +80,8 @@ def _judge(table: PlaceTable, claims: Sequence[Claim]) -> Judgement:
         # Suspects would be guesses at what a source is about to measure.
         because = (*reasons, *throughput_in_words(facts.loads, load))
         judged = replace(judged, because=because, suspects=(), experiments=())
-    elif kind == "cannot_tell" or probability_of(first) < _needed(first[0], certainty):
-        # The verdict names nothing: the probability is that of the most probable suspect.
+    elif kind == "cannot_tell" or probability_of(first) < _needed_probability(first[0], certainty):
+        # If the verdict names nothing, this is the probability of the leading suspect.
         named = next((group for group in groups if group[0].verdict != "cannot_tell"), ())
         because = _undecided_because(table, groups, reasons)
         judged = replace(judged, because=because, probability=probability_of(named) * certainty)
@@ -96,24 +96,23 @@ def _judge(table: PlaceTable, claims: Sequence[Claim]) -> Judgement:
     if (drift_words := drift(facts, load)) is not None:
         because = (*judged.because, f"not steady: {drift_words}; nothing may be extrapolated from it")
         judged = replace(judged, grade="B" if judged.grade == "A" else "C", because=because, following=None)
-    # A step in which the virtual machine moved to another host is a mixture of both, as is one in which something
-    # holds the load back for a while only.
+    # A step in which the virtual machine moved to another host is a mixture of both. So is one in which something
+    # holds the load back only for a while.
     moved = any(move.seen_us >= table.step.start for move in moves_in(facts.vm_placements, load))
-    return replace(judged, grade="C") if moved or held_back_for_a_while(table) else judged
+    return replace(judged, grade="C") if moved or held_back_ratio(table) else judged
 
 
-def _needed(claim: Claim, certainty: float) -> float:
-    """The probability that a suspect needs to be named. `certainty`: factor from it to the one that is reported."""
+def _needed_probability(claim: Claim, certainty: float) -> float:
+    """The probability that a suspect needs to be named. `certainty`: factor from this probability to the reported
+    one."""
     if claim.verdict == "concurrency_limited":
-        return _ACQUITS
+        return _ACQUITTAL_PROBABILITY
     return NAMED / certainty
 
 
 def _grouped(claims: Sequence[Claim]) -> list[list[Claim]]:
-    """Groups claims that come to the same verdict: about one element, or about links that are full together.
-
-    The most probable group comes first.
-    """
+    """Groups claims with the same verdict: about one element, or about links that are full together. The most
+    probable group comes first."""
     groups: list[list[Claim]] = []
     for claim in claims:
         matching = next((group for group in groups if _same_suspect(claim, group[0])), None)
@@ -123,10 +122,10 @@ def _grouped(claims: Sequence[Claim]) -> list[list[Claim]]:
             matching.append(claim)
     groups.sort(key=lambda group: -probability_of(group))
     for group in groups:
-        # What is said of the element is the most probable explanation: a full queue and a path policy of one LUN ask
-        # for different remedies. Of its likely links, those without evidence against them, such as a missing counter,
-        # come first.
-        kind, least = group[0].kind, _COINCIDENT * group[0].probability
+        # The most probable explanation describes the element: a full queue and a path policy of one LUN need
+        # different remedies. Among likely links, those without counter-evidence, such as a missing counter, come
+        # first.
+        kind, least = group[0].kind, _COINCIDENT_RATIO * group[0].probability
         likely = [claim for claim in group if claim.probability >= least]
         group.sort(key=lambda c: (c.kind != kind, c.probability < least, any(e.weight < 0 for e in c.evidence)))
         if group[0].verdict == "cannot_tell" and len({claim.place for claim in likely}) > 1:
@@ -138,42 +137,42 @@ def _same_suspect(claim: Claim, first: Claim) -> bool:
     if claim.verdict != first.verdict:
         return False
     if claim.group is not None and claim.group == first.group:
-        return claim.probability >= _COINCIDENT * first.probability
+        return claim.probability >= _COINCIDENT_RATIO * first.probability
     return claim.entity == first.entity and (claim.kind == first.kind or claim.entity is not None)
 
 
 def _kind(table: PlaceTable, claim: Claim) -> tuple[VerdictKind, tuple[str, ...]]:
-    """The kind of verdict that a claim comes to, and the reasons why it is not a better one."""
+    """The kind of verdict that a claim leads to, and the reasons why it is not a better one."""
     kind = claim.verdict
     if _is_awaited(table, claim):
         return "cannot_tell", (f"the step has no whole window of {in_series(table.awaited)} yet",)
     if kind not in ("concurrency_limited", "demand_limited"):
         return kind, ()
     if kind == "concurrency_limited" and answered_by_memory(table.facts, table.load):
-        return "cannot_tell", ("memory answers the I/Os, and not the storage",)
-    met = kind == "demand_limited" and rate_met(table.facts, table.load) is not None
+        return "cannot_tell", ("memory answers the I/Os, not the storage",)
+    met = kind == "demand_limited" and met_rate(table.facts, table.load) is not None
     if (reason := _waiting_reason(table)) is not None:
-        # Nothing limits a load that gets the rate it asks for, even if its latency is bad.
+        # Nothing limits a load that reaches its requested rate, even if its latency is bad.
         return kind if met else "cannot_tell", (reason,)
     if not met or not table.load.in_flight_configured:
         return kind, ()
-    reason = not_healthy(table)
+    reason = unhealthy_reason(table)
     return ("healthy", ()) if reason is None else (kind, (reason,))
 
 
 def _waiting_reason(table: PlaceTable) -> str | None:
-    """Why too much of the latency waits for a verdict that nothing limits. None: it does not."""
+    """Why too much of the latency is waiting for a verdict that nothing limits. None: it is not."""
     segment_waits = [(_surely_waiting_seconds(segment), segment) for segment in table.segments]
     share = min(1.0, sum(seconds for seconds, _ in segment_waits) / table.load.cycle_seconds)
-    if share <= _QUEUEING:
+    if share <= _MAX_QUEUEING_RATIO:
         return None
     longest = max(segment_waits, key=lambda wait: wait[0])[1]
     return f"{percent(share)} of the latency is waiting or not accounted for; the largest part: {longest.source}"
 
 
 def _surely_waiting_seconds(segment: LatencySegment) -> float:
-    """Seconds of a segment that count as waiting: less where they may also be service or distance, or where a clock
-    of whole milliseconds leaves open how long it takes."""
+    """Seconds of a segment that certainly are waiting: fewer if they may also be service or distance, or if a clock
+    of whole milliseconds leaves the time open."""
     if segment.includes_service or segment.own_wait != segment.wait:
         return segment.own_wait[0]
     shortest, longest = segment.seconds
@@ -183,13 +182,13 @@ def _surely_waiting_seconds(segment: LatencySegment) -> float:
 def _undecided_because(
     table: PlaceTable, groups: Sequence[Sequence[Claim]], reasons: Sequence[str]
 ) -> tuple[str, ...]:
-    named = [(name_of(group[0]), probability_of(group)) for group in groups[:2]]
-    names = " or ".join(f"{name} ({percent_likely(share)})" for name, share in named if share >= _MENTIONED)
-    # One claim of each kind: that of the links of a group which says most.
+    named = [(suspect_name(group[0]), probability_of(group)) for group in groups[:2]]
+    names = " or ".join(f"{name} ({percent_likely(share)})" for name, share in named if share >= _MIN_MENTIONED)
+    # One claim of each kind: of a group of links, the one with the best evidence.
     claims = [claim for group in groups for claim in {each.kind: each for each in reversed(group)}.values()]
     readings = [e.words for claim in claims if claim.kind in _WITH_UTILISATION for e in claim.evidence]
     words = [*throughput_in_words(table.facts.loads, table.load), *reasons, *readings]
-    unseen = not_seen(table.facts, table.load, table.on_path, table.array)
+    unseen = unread_parts(table.facts, table.load, table.on_path, table.array)
     return (
         "; ".join([*words[:1], f"it may be {names}"]),
         *words[1:],
@@ -217,7 +216,7 @@ def _suspect(table: PlaceTable, group: Sequence[Claim]) -> Suspect:
 
 
 def _unmeasured_seconds(segment: LatencySegment) -> float:
-    """Seconds of a segment that must be distance or service if they are no wait, and that no source measures."""
+    """Seconds of a segment that no source measures, and that must be distance or service if they are not waiting."""
     fixed_seconds = segment.wait[1] - segment.own_wait[1]
     if segment.kind != "below":
         return fixed_seconds
@@ -226,24 +225,24 @@ def _unmeasured_seconds(segment: LatencySegment) -> float:
 
 
 def _confirmed(table: PlaceTable, claim: Claim) -> bool:
-    """Whether a counter stands at its limit, or another step shows how throughput scales.
+    """Whether a counter is at its limit, or another step shows how throughput scales.
 
-    That nothing limits is not confirmed where a long time has to be distance or service, which no source measures: a
-    path that loses frames, and a place that others fill, take as long with few I/Os in flight as with many.
+    The verdict that nothing limits is not confirmed if a long, unmeasured time must be distance or service: with few
+    I/Os in flight and with many, a path that loses frames takes equally long, and so does a place that others fill.
     """
     unmeasured = sum(_unmeasured_seconds(segment) for segment in table.segments)
-    is_unmeasured = unmeasured > _QUEUEING * table.load.cycle_seconds
+    is_unmeasured = unmeasured > _MAX_QUEUEING_RATIO * table.load.cycle_seconds
     if claim.verdict == "concurrency_limited" and is_unmeasured:
         return False
     return _is_counted(claim) or bool(table.towards_fewer or table.towards_more)
 
 
 def _is_awaited(table: PlaceTable, claim: Claim) -> bool:
-    """Whether a claim may follow from what a source has not measured yet: no counter stands at its limit."""
+    """Whether a claim may rest on what a source has not measured yet: no counter is at its limit."""
     is_sure = _is_counted(claim) and all(evidence.weight >= 0 for evidence in claim.evidence)
     return bool(table.awaited) and not is_sure
 
 
 def _is_counted(claim: Claim) -> bool:
-    """Whether a counter stands at its limit."""
-    return any(evidence.weight >= _COUNTED for evidence in claim.evidence)
+    """Whether a counter is at its limit."""
+    return any(evidence.weight >= _COUNTER_WEIGHT for evidence in claim.evidence)

@@ -1,4 +1,4 @@
-"""What the steps of a probe showed, as evidence for or against each claim about the load that it began with.
+"""What the steps of a probe showed, as evidence for or against each claim about its start load.
 
 Steps with more or fewer I/Os in flight are not counted here: the posterior reads them as slopes of throughput.
 """
@@ -21,7 +21,7 @@ from sanpath.verdict.judgement.proposals import (
 )
 from sanpath.verdict.places.table import PlaceTable
 
-_MISTAKEN = 0.1
+_MISTAKE = 0.1
 """Probability that a step shows the opposite of what a claim implies: another load ran, or a cache was warm."""
 _IN_FLIGHT = ("more_in_flight", "fewer_in_flight")
 _COUNTED_ELSEWHERE = (*_IN_FLIGHT, "one_in_flight")
@@ -29,10 +29,8 @@ _COUNTED_ELSEWHERE = (*_IN_FLIGHT, "one_in_flight")
 
 @dataclass(frozen=True, slots=True)
 class OthersCompared:
-    """Other hosts on the arrays of a load: their I/Os a second in the pause, and how long one takes, in seconds.
-
-    Both means are weighted by the I/Os of the pause, so that their ratio is no change of the mix.
-    """
+    """Other hosts on the arrays of a load: their I/Os a second in the pause, and the seconds that one takes. Both
+    means are weighted by the I/Os of the pause, so that their ratio does not depend on a change of mix."""
 
     ops_per_second: float
     paused_seconds: float
@@ -43,8 +41,8 @@ class OthersCompared:
 class ExperimentOutcome:
     """The outcome of one experiment. `ratio`: its operations a second over those of the start; `step`: its name.
 
-    `others`: for a pause, how other hosts did in it and beside the load; `ratio` then compares their latencies. None:
-    the experiment is not a pause.
+    `others`: for a pause, the I/Os of other hosts during the pause and under load; `ratio` then compares their
+    latencies. None: the experiment is not a pause.
     """
 
     proposal: Proposal
@@ -55,12 +53,12 @@ class ExperimentOutcome:
 
     @property
     def in_words(self) -> str:
-        """What the experiment watched for, and whether it was seen."""
+        """The watched effect, and whether it was seen."""
         return self.proposal.watch if self.is_seen else f"{self.proposal.watch} was not seen"
 
 
 def outcomes(table: PlaceTable) -> Iterator[ExperimentOutcome]:
-    """Yield the outcomes of the experiments of a probe; nothing for a step with which no probe began."""
+    """Yield the outcomes of a probe's experiments. Nothing for a step that did not start a probe."""
     if table.step.experiment != START:
         return
     proposals = {proposal.action: proposal for proposal in (*load_steps(table), *probe_steps(table))}
@@ -74,7 +72,7 @@ def outcomes(table: PlaceTable) -> Iterator[ExperimentOutcome]:
             least_ratio = sqrt(load.in_flight_measured / table.load.in_flight_measured)
         ratio = load.ops_per_second / table.load.ops_per_second
         yield ExperimentOutcome(proposal, load.step, ratio, ratio >= least_ratio)
-    # Several pauses would show the same once more.
+    # Further pauses would show the same.
     pause, proposal = next(reversed(table.facts.pauses), None), proposals.get(PAUSE)
     if proposal is not None and pause is not None and (others := _compared(table, pause)) is not None:
         ratio = others.loaded_seconds / others.paused_seconds
@@ -82,7 +80,7 @@ def outcomes(table: PlaceTable) -> Iterator[ExperimentOutcome]:
 
 
 def _compared(table: PlaceTable, pause: Pause) -> OthersCompared | None:
-    """Other hosts beside the load and in a pause of it. None: no volume of others was measured in both."""
+    """Other hosts under load and in a pause of the load. None: no volume of others was measured in both."""
     both = [
         (before, other)
         for volume, other in others_in(table).items()
@@ -95,10 +93,10 @@ def _compared(table: PlaceTable, pause: Pause) -> OthersCompared | None:
 
 
 def outcome_score(outcomes_of_load: list[ExperimentOutcome], claim: Claim) -> float:
-    """Log-likelihood of the outcomes, given the claim."""
+    """Log-likelihood of the outcomes if the claim holds."""
     return sum(
         log(probability if outcome.is_seen else 1 - probability)
         for outcome in outcomes_of_load
         if outcome.proposal.action not in _COUNTED_ELSEWHERE
-        for probability in [min(1 - _MISTAKEN, max(_MISTAKEN, outcome.proposal.outcome_probability(claim)))]
+        for probability in [min(1 - _MISTAKE, max(_MISTAKE, outcome.proposal.outcome_probability(claim)))]
     )

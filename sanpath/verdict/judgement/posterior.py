@@ -1,13 +1,11 @@
 """Computes the probability of each claim about a load.
 
-Four things count: the waits that a claim explains, how throughput scales, the evidence of readings, and what the
-experiments of a probe showed.
-
-Each wait on the path is a share of the time from its place down to the end of the path. A claim that explains a wait
-accepts any share, and a larger one speaks more for it. A wait that the claim does not explain should be small. A full
-queue of the host above the accused place is full because of that place. Throughput with more I/Os in flight separates
-a saturated element from one that only wants more of them. Steps with the same throughput have the same limit, so
-their evidence is combined.
+Four things count: the waits that a claim explains, how throughput scales, the evidence of readings, and the outcomes
+of a probe's experiments. Each wait is a share of the time from its place to the end of the path. If a claim explains
+a wait, any share is possible, and a larger one supports the claim more. A wait that it does not explain should be
+small. A full host queue above the suspected place is full because of that place. The response of throughput to more
+I/Os in flight separates a saturated element from a load that only lacks I/Os. Steps with the same throughput have the
+same limit, so their evidence is combined.
 """
 
 from __future__ import annotations
@@ -62,59 +60,59 @@ HYPOTHESES: Sequence[_Hypothesis] = (
     queues.of_unread_host,
     unseen.claims,
 )
-"""All modules that make claims. To add a hypothesis, write its module and name it here."""
+"""All modules that make claims. To add a hypothesis, write its module and list it here."""
 
-_FIXED, _FIXED_TRANSFER = 0.5, 0.07
-"""Probability that what an I/O takes between two clocks, however many are in flight, is no wait: distance, adapters,
-interrupts. Of a transfer that the array times, it can be distance only."""
-_FIXED_NEAR = 0.15
-"""The same where the distance is read: what is left takes adapters, interrupts, and a target that needs a fixed time
+_FIXED_PROBABILITY, _FIXED_TRANSFER_PROBABILITY = 0.5, 0.07
+"""Probability that the time between two clocks, if it is the same for any number of I/Os in flight, is not waiting:
+distance, adapters, interrupts. For a transfer that the array times, it can only be distance."""
+_FIXED_NEAR_PROBABILITY = 0.15
+"""The same if the distance is measured. What remains is adapters, interrupts, and a target that needs a fixed time
 before its own clock starts, such as a mirror."""
 _LONG_FIXED_SECONDS = 1e-3
-"""Of a fixed time that no source measures, seconds beyond which the odds fall as it grows: 100 km of fibre and back
-(200,000 km/s), beyond which no array mirrors writes."""
-_FOR_PROCESSORS = 0.5
-"""The most that waiting for busy processors adds to that share."""
-_AT_KNEE = 0.15
-"""Probability density of no wait at all at a place that limits: the load is just at the knee."""
-_HARDLY = 0.01
-"""The same where throughput does not saturate, and where I/Os wait behind stalled frames: sanpath's own choice."""
-_HIDDEN = 0.5
-"""Probability that a wait shows nowhere, of a claim whose wait may be where no clock measures."""
-_FULL_IF_DEPTH_UNKNOWN = 0.8
+"""Seconds of a fixed, unmeasured time beyond which its odds fall: 100 km of fibre and back (200,000 km/s), beyond
+which no array mirrors writes."""
+_MAX_PROCESSOR_WAIT_SHARE = 0.5
+"""Largest addition of waits for busy processors to that share."""
+_AT_KNEE_DENSITY = 0.15
+"""Probability density of no wait at a place that limits: the load is just at the knee."""
+_NO_WAIT = 0.01
+"""The same if throughput does not saturate, and if I/Os wait behind stalled frames: sanpath's own choice."""
+_HIDDEN_WAIT = 0.5
+"""Probability that a wait shows nowhere, for a claim whose wait may be where no clock measures."""
+_FULL_PROBABILITY_DEPTH_UNKNOWN = 0.8
 """Probability that a queue of unknown depth above a saturated place is full."""
-_FULL_BY_BELOW, _HALF_AS_LIKELY, _STEP_WIDTH = 0.95, 0.75, 0.05
-"""Probability that a queue with all its slots in use is full because of what is below it, share of its slots in use
-at which half of that is left, and width of this logistic step: sanpath's own choices."""
+_FULL_BY_BELOW_PROBABILITY, _HALF_PROBABILITY_RATIO, _STEP_WIDTH = 0.95, 0.75, 0.05
+"""Probability that a queue with all slots in use is full because of what is below it; share of slots in use at which
+half of that is left; and width of this logistic step. sanpath's own choices."""
 _COST_DENSITY, _SMALL_COST_DENSITY = 1.5, 3.0
-"""Density of what a claim costs that is independent of load: as a multiple of its share of the time, and of the
-square of that share, whichever is less. sanpath's own choices: the two meet at half of the time."""
-_NEVER = 1e-4
-"""Smallest density: any wait may be the mistake of a clock."""
+"""Density of a cost that is independent of load: as a multiple of its share of the time, and of the square of that
+share, whichever is smaller. sanpath's own choices: they meet at half of the time."""
+_MIN_DENSITY = 1e-4
+"""Smallest density: any wait may be a clock's mistake."""
 _SLOPE_ERROR = 0.1
-"""Standard error of an elasticity between a step and one with twice as many I/Os in flight."""
+"""Standard error of an elasticity between a step and one with twice the I/Os in flight."""
 _FALLING = -0.1
 """Elasticity below which throughput clearly falls with more I/Os in flight: sanpath's own choice."""
-_THRASHES = 0.1
-"""Density of a throughput that has clearly fallen since fewer I/Os were in flight, at a place that limits: sanpath's
-own choice."""
-_FALLS, _FALLS_EACH_TIME = 0.05, 0.0005
-"""Density of a throughput that has clearly fallen with more I/Os, whatever limits with fewer, since something may
-have begun in between; and that of a load that lacks I/Os, where throughput falls each time: then more I/Os make it
-fall. sanpath's own choices."""
-_SAME_PLATEAU = 0.06
-"""Throughputs whose logarithms differ by about this much have the same limit."""
-_NO_WEIGHT = 0.01
-"""Steps whose weight is smaller are left out: sanpath's own choice, for computing time."""
-_REPEATED = 0.25
-"""Weight of another step of the same plateau: its evidence is not independent."""
+_THRASHING_DENSITY = 0.1
+"""Density of a clear fall of throughput since fewer I/Os were in flight, at a place that limits: sanpath's own
+choice."""
+_FALL_DENSITY, _REPEATED_FALL_DENSITY = 0.05, 0.0005
+"""Density of a clear fall of throughput with more I/Os: once, whatever limits with fewer, because something may have
+begun in between; and for a load that lacks I/Os, if it falls each time: then the additional I/Os cause it. sanpath's
+own choices."""
+_SAME_PLATEAU_ERROR = 0.06
+"""Difference of the logarithms of two throughputs up to about which they have the same limit."""
+_MIN_PLATEAU_WEIGHT = 0.01
+"""Steps with a smaller weight are ignored: sanpath's own choice, for computing time."""
+_REPEATED_WEIGHT = 0.25
+"""Weight of another step of the same plateau, because its evidence is not independent."""
 _LOG_ODDS_SCALE = 0.8
-"""Scales the log-odds, because readings depend on each other. Fitted to the reliability of the verdicts on the drawn
-cases."""
+"""Factor on the log-odds, because readings depend on each other. Fitted to the reliability of the verdicts on the
+drawn cases."""
 
 
 _Key = tuple[str, str, str, str | _Hypothesis, frozenset[int]]
-"""What a claim says: it is found again in other steps by it. One that names nothing is that of its hypothesis."""
+"""Identifies a claim in other steps. A claim that names nothing is identified by its hypothesis."""
 
 
 class _Scored(NamedTuple):
@@ -127,7 +125,7 @@ class _Scored(NamedTuple):
 
     @property
     def log_odds(self) -> float:
-        """All of them, and its prior."""
+        """The sum of all, including its prior."""
         return self.claim.prior + self.readings + self.waiting + self.slots
 
 
@@ -138,9 +136,9 @@ def rank_claims(tables: Sequence[PlaceTable]) -> list[list[Claim]]:
 
 
 def _scored(table: PlaceTable) -> dict[_Key, _Scored]:
-    """The claims about a table with their scores. Of two that say the same for other reasons, the better supported
-    stands: they are one explanation."""
-    # A clock whose service time may include the wait shows no wait, only how usual that time is.
+    """The claims about a table with their scores. Of two claims that are the same for different reasons, the better
+    supported one stands: they are one explanation."""
+    # A clock whose service time may include the wait shows no wait. It only shows how usual its time is.
     idle = [
         segment.service_likelihood
         if segment.hidden_wait_probability
@@ -154,7 +152,7 @@ def _scored(table: PlaceTable) -> dict[_Key, _Scored]:
             key = (claim.verdict, claim.kind, claim.place, claim.entity or hypothesis, claim.explains)
             readings = sum(evidence.weight for evidence in claim.evidence if not evidence.about_slots)
             slots = sum(evidence.weight for evidence in claim.evidence if evidence.about_slots)
-            slots += _full_above(table, claim)
+            slots += _full_queues_score(table, claim)
             scored = _Scored(claim, readings, _wait_density(table, claim, idle, full), slots)
             if key not in best or scored.log_odds > best[key].log_odds:
                 best[key] = scored
@@ -166,7 +164,7 @@ def _posterior(i: int, tables: Sequence[PlaceTable], scored: Sequence[Mapping[_K
     same_plateau = [
         (weight, other_table.load.in_flight_measured > table.load.in_flight_measured, other_claims)
         for other_table, other_claims in zip(tables, scored, strict=True)
-        if other_table is not table and (weight := _same_plateau(table, other_table)) > _NO_WEIGHT
+        if other_table is not table and (weight := _same_plateau(table, other_table)) > _MIN_PLATEAU_WEIGHT
     ]
     probed = list(outcomes(table))
     logits = []
@@ -178,7 +176,7 @@ def _posterior(i: int, tables: Sequence[PlaceTable], scored: Sequence[Mapping[_K
                 readings.append((weight, other.readings))
                 # Waits show more clearly with more I/Os in flight: a step with fewer adds nothing.
                 waiting += [(weight, other.waiting)] if has_more_in_flight else []
-        score = _pooled(readings) + _pooled(waiting) + own.slots + _scaling(table, own.claim)
+        score = _pooled_score(readings) + _pooled_score(waiting) + own.slots + _scaling_score(table, own.claim)
         score += outcome_score(probed, own.claim)
         logits.append(_LOG_ODDS_SCALE * (own.claim.prior + score))
     top = max(logits, default=0.0)
@@ -188,32 +186,27 @@ def _posterior(i: int, tables: Sequence[PlaceTable], scored: Sequence[Mapping[_K
     return sorted(claims, key=lambda claim: -claim.probability)
 
 
-def _pooled(weighted_scores: Sequence[tuple[float, float]]) -> float:
-    """The mean of (weight, log-likelihood) pairs of several steps; more steps raise it a little."""
+def _pooled_score(weighted_scores: Sequence[tuple[float, float]]) -> float:
+    """The mean of (weight, log-likelihood) pairs of several steps. More steps raise it a little."""
     total_weight = sum(weight for weight, _ in weighted_scores)
     mean = sum(weight * score for weight, score in weighted_scores) / total_weight
-    return mean * (1 + _REPEATED * (total_weight - 1))
+    return mean * (1 + _REPEATED_WEIGHT * (total_weight - 1))
 
 
 def _same_plateau(table: PlaceTable, other_table: PlaceTable) -> float:
-    """Probability that another step has the same limit, 0 to 1.
-
-    It does if it is the same I/O at the same throughput, with more or fewer I/Os in flight.
-    """
-    # After a virtual machine has moved, its earlier steps are not among those of this table.
+    """Probability that another step has the same limit, 0 to 1: the same I/O at the same throughput, with more or
+    fewer I/Os in flight."""
+    # After a virtual machine moved, its earlier steps are not among this table's.
     if other_table.load not in table.same_io:
         return 0.0
-    distance = log(other_table.load.ops_per_second / table.load.ops_per_second) / _SAME_PLATEAU
+    distance = log(other_table.load.ops_per_second / table.load.ops_per_second) / _SAME_PLATEAU_ERROR
     ratio = abs(log(other_table.load.in_flight_measured / table.load.in_flight_measured))
     return exp(-(distance**2)) * min(1.0, ratio / log(2.0))
 
 
-def _full_above(table: PlaceTable, claim: Claim) -> float:
-    """Log-likelihood of the full queues above the accused place.
-
-    They are as probably full as if they limited themselves: I/Os that wait for a time-out or for credit fill them
-    like queued I/Os.
-    """
+def _full_queues_score(table: PlaceTable, claim: Claim) -> float:
+    """Log-likelihood of the full queues above the suspected place. They are as probably full as if they limited
+    themselves: I/Os that wait for a time-out or for credit fill them like queued I/Os."""
     above = table.segments[: max(claim.explains, default=0)]
     return sum(
         _full_because_of_below(segment) * max(0.0, at_limit(segment.filled_ratio, DEPTH_ERROR))
@@ -223,14 +216,14 @@ def _full_above(table: PlaceTable, claim: Claim) -> float:
 
 
 def _wait_density(table: PlaceTable, claim: Claim, idle: Sequence[float], full: Sequence[float]) -> float:
-    """Logarithm of the probability density of the waits, given the claim.
+    """Logarithm of the probability density of the waits, if the claim holds.
 
-    `idle`: the density of the wait at each segment if that does not limit. `full`: the same, times the probability,
-    of a full queue there because of what is below it.
+    `idle`: the density of the wait at each segment if that segment does not limit. `full`: the same for a full queue
+    whose wait the place below causes, times the probability of that.
     """
     if claim.verdict == "demand_limited" and claim.growth == "any":
-        # How slow an I/O is does not depend on the rate that the load asks for: it may be slow nowhere, at one place
-        # or at several.
+        # The time of an I/O does not depend on the requested rate: it may be slow nowhere, at one place, or at
+        # several.
         one_place_slow = fmean(prod(idle) / density for density in idle)
         return log((prod(idle) + one_place_slow + prod((density + 1) / 2 for density in idle)) / 3)
     lowest = max(claim.explains, default=-1)
@@ -238,10 +231,10 @@ def _wait_density(table: PlaceTable, claim: Claim, idle: Sequence[float], full: 
     total = 0.0
     for index, segment in enumerate(table.segments):
         if index in claim.may_explain:
-            # Commands wait behind stalled frames, about as long as these: without stalled frames they do not wait.
+            # Commands wait behind stalled frames about as long as those do. Without stalled frames they do not wait.
             longer = max(0.0, segment.wait[1] - explained_seconds) if claim.growth != "saturates" else 0.0
             behind = exp(-segment.share(longer) / UNEXPLAINED) / 2
-            total += log(behind * _limiting_density(segment, segment.wait, _HARDLY) + (1 - behind) * idle[index])
+            total += log(behind * _limiting_density(segment, segment.wait, _NO_WAIT) + (1 - behind) * idle[index])
         elif index not in claim.explains:
             free = 1 - _full_because_of_below(segment) if index < lowest else 1.0
             total += log((full[index] if index < lowest else 0.0) + free * idle[index])
@@ -251,32 +244,32 @@ def _wait_density(table: PlaceTable, claim: Claim, idle: Sequence[float], full: 
     visible = [segment for segment in explained if not segment.hidden_wait_probability]
     waits = [[segment.independent_wait if claim.independent_of_load else segment.wait for segment in visible]]
     if claim.growth == "saturates":
-        # It is full of the test's own I/Os, or of others' as well.
+        # It is full of the test's own I/Os, or of others' too.
         waits.append([segment.own_wait for segment in visible])
     densities = [
         _idle_density(segment, wait, table.processor_wait_seconds)
         for segment, wait in zip(visible, waits[0], strict=True)
     ]
-    hidden = max(_HIDDEN if claim.hidden else 0.0, *(segment.hidden_wait_probability for segment in explained))
+    hidden = max(_HIDDEN_WAIT if claim.hidden else 0.0, *(segment.hidden_wait_probability for segment in explained))
     shown = fmean(_shown_density(visible, each, densities, claim) for each in waits)
     shown *= prod(segment.service_likelihood for segment in explained if segment.hidden_wait_probability)
     if claim.independent_of_load:
-        # It takes no capacity from other I/Os: a cost of a few percent of the time below full queues limits nothing.
+        # It takes no capacity from other I/Os: below full queues, a cost of a few percent of the time limits nothing.
         seconds = sum(s.middle for s in table.segments if s.queue is None or not s.queue.holds_back)
         cost = min(1.0, sum(segment.independent_wait[1] for segment in explained) / (seconds or inf))
-        shown *= _NEVER + min(_COST_DENSITY * cost, _SMALL_COST_DENSITY * cost**2)
+        shown *= _MIN_DENSITY + min(_COST_DENSITY * cost, _SMALL_COST_DENSITY * cost**2)
     return total + log((1 - hidden) * shown + hidden * prod(densities))
 
 
 def _shown_density(
     segments: Sequence[LatencySegment], waits: Sequence[Wait], idle: Sequence[float], claim: Claim
 ) -> float:
-    """Probability density of the waits at the segments that a claim explains, if they show there.
+    """Probability density of the waits at the segments that a claim explains, if the waits show there.
 
-    They show in one of them, or are spread over several. A claim that is independent of load shows in the latency, or
+    They show in one segment, or are spread over several. A claim that is independent of load shows in the latency, or
     it limits nothing. `idle`: the density at each of them if it does not limit.
     """
-    at_knee = _AT_KNEE if claim.growth == "saturates" else _HARDLY
+    at_knee = _AT_KNEE_DENSITY if claim.growth == "saturates" else _NO_WAIT
     pairs = list(zip(segments, waits, strict=True))
     likely = min(1.0, sum(segment.share(wait[1]) for segment, wait in pairs))
     density = fmean(
@@ -289,23 +282,19 @@ def _shown_density(
 
 
 def _full_because_of_below(segment: LatencySegment) -> float:
-    """Probability that a queue is full, so that the place below it causes its wait.
-
-    A queue that lets every offered I/O through holds nothing back. A queue of unknown depth is less probably full.
-    """
+    """Probability that a queue is full, so that the place below it causes its wait. A queue that admits every offered
+    I/O holds nothing back. A queue of unknown depth is less probably full."""
     if segment.queue is None or not segment.queue.holds_back:
         return 0.0
     if segment.filled_ratio is None:
-        return _FULL_IF_DEPTH_UNKNOWN
-    return _FULL_BY_BELOW / (1 + exp(-(segment.filled_ratio - _HALF_AS_LIKELY) / _STEP_WIDTH))
+        return _FULL_PROBABILITY_DEPTH_UNKNOWN
+    return _FULL_BY_BELOW_PROBABILITY / (1 + exp(-(segment.filled_ratio - _HALF_PROBABILITY_RATIO) / _STEP_WIDTH))
 
 
 def _idle_density(segment: LatencySegment, wait: Wait, processor_wait_seconds: float) -> float:
     """Probability density of the wait at a place that does not limit: an exponential distribution.
-
-    `processor_wait_seconds`: seconds that an I/O may wait for processors, at this place or another.
-    """
-    means = UNEXPLAINED, UNEXPLAINED + min(_FOR_PROCESSORS, segment.share(processor_wait_seconds))
+    `processor_wait_seconds`: seconds that an I/O may wait for processors, here or elsewhere."""
+    means = UNEXPLAINED, UNEXPLAINED + min(_MAX_PROCESSOR_WAIT_SHARE, segment.share(processor_wait_seconds))
     fixed = _fixed_probability(segment, wait)
     density = sum(
         probability * weight * exp(-share / mean) / mean / len(means)
@@ -313,22 +302,22 @@ def _idle_density(segment: LatencySegment, wait: Wait, processor_wait_seconds: f
         for share, weight in segment.possible_shares(possible)
         for mean in means
     )
-    # The I/Os that do not pass it do not wait in it.
-    return _NEVER + segment.passing_ratio * density + (1 - segment.passing_ratio) / UNEXPLAINED
+    # I/Os that do not pass it do not wait in it.
+    return _MIN_DENSITY + segment.passing_ratio * density + (1 - segment.passing_ratio) / UNEXPLAINED
 
 
 def _fixed_probability(segment: LatencySegment, wait: Wait) -> float:
-    """Probability that what takes as long with fewer I/Os in flight is no wait. A distance that is read accounts for
-    no more than it takes."""
+    """Probability that a time which is the same with fewer I/Os in flight is not waiting. A measured distance
+    accounts for no more than it takes."""
     fixed_seconds = max(0.0, wait[1] - segment.own_wait[1])
     if segment.distance is None:
-        fixed = _FIXED_TRANSFER if segment.is_timed_transfer else _FIXED
-        # What includes service may take any time that is usual for it.
+        fixed = _FIXED_TRANSFER_PROBABILITY if segment.is_timed_transfer else _FIXED_PROBABILITY
+        # A time that includes service may have any usual length.
         return fixed if segment.includes_service else fixed / (1 + fixed_seconds / _LONG_FIXED_SECONDS)
     if segment.is_timed_transfer:
-        return _FIXED_TRANSFER
+        return _FIXED_TRANSFER_PROBABILITY
     far = min(1.0, (segment.distance[1] - segment.distance[0]) / fixed_seconds) if fixed_seconds > 0 else 1.0
-    return _FIXED_NEAR + (_FIXED - _FIXED_NEAR) * far
+    return _FIXED_NEAR_PROBABILITY + (_FIXED_PROBABILITY - _FIXED_NEAR_PROBABILITY) * far
 
 
 def _limiting_density(segment: LatencySegment, wait: Wait, at_knee: float) -> float:
@@ -338,54 +327,52 @@ def _limiting_density(segment: LatencySegment, wait: Wait, at_knee: float) -> fl
 
 
 def _share_density(share: float, at_knee: float) -> float:
-    """Probability density of a share of waiting at a place that limits.
-
-    The share is 1 - knee / in flight, and tests go well beyond the knee.
-    """
+    """Probability density of a share of waiting at a place that limits. The share is 1 - knee / in flight, and tests
+    go well past the knee."""
     return at_knee + 2 * (1 - at_knee) * share
 
 
-def _scaling(table: PlaceTable, claim: Claim) -> float:
-    """Log-likelihood of the slopes of throughput, given the claim.
+def _scaling_score(table: PlaceTable, claim: Claim) -> float:
+    """Log-likelihood of the slopes of throughput, if the claim holds.
 
-    Throughput that grows faster than the I/Os in flight shows no limit either: it counts as growing with them.
-
-    Both densities are mixtures: a normal one around 0 or 1, the elasticity of a plateau or of a load without queues,
-    and an even one over all that lies between, since a load may be at its knee in one of the steps. The weights are
-    sanpath's own choice. A plateau is nearly certain to go on with more I/Os (0.9 of its mass) and begins anywhere
-    with fewer (0.4), as growth without queues may end anywhere with more (0.4) and hardly with fewer (0.95). What is
-    left over is for steps that do not repeat, and for throughput that falls with more I/Os: that is no plateau.
+    Throughput that grows faster than the I/Os in flight also shows no limit: it counts as following them. Both
+    densities are mixtures. One part is normal around 0 or 1: the elasticity of a plateau, or of a load without
+    queues. The other is uniform over everything in between, because a load may be at its knee in one of the steps.
+    The weights are sanpath's own choice. A plateau almost certainly continues with more I/Os (0.9 of its mass), and
+    may begin anywhere with fewer (0.4). Growth without queues may end anywhere with more (0.4), and hardly with fewer
+    (0.95). The rest is for steps that do not repeat, and for throughput that falls with more I/Os: that is not a
+    plateau.
     """
     score = 0.0
     if (slope := table.towards_more) is not None:
-        # Throughput repeats to a few percent only, however many more I/Os are in flight.
+        # Throughput repeats only to a few percent, however many more I/Os are in flight.
         doublings = log(slope.other_load.outstanding / table.load.outstanding) / log(2.0)
         elasticity, error = min(1.0, slope.elasticity), hypot(slope.error, _SLOPE_ERROR / max(1.0, doublings))
-        # A full element divides its throughput by who waits: with more I/Os the test takes from others, at most as
-        # their share (first come, first served), and nothing where they ask for a fixed rate.
-        flat = 0.9 * fmean(normal(elasticity, mean, error) for mean in _taken(claim))
-        flat += 0.01 if elasticity >= _FALLING else _FALLS
-        falls = _FALLS_EACH_TIME if table.falls_each_time(slope.other_load) else _FALLS
+        # A full element divides its throughput among its users. With more I/Os the test takes from others: at most
+        # their share (first come, first served), and nothing if they need a fixed rate.
+        flat = 0.9 * fmean(normal(elasticity, mean, error) for mean in _taken_elasticities(claim))
+        flat += 0.01 if elasticity >= _FALLING else _FALL_DENSITY
+        falls = _REPEATED_FALL_DENSITY if table.falls_each_time(slope.other_load) else _FALL_DENSITY
         follows = 0.4 * normal(elasticity, 1.0, error + 0.05) + (0.5 if elasticity >= _FALLING else falls)
         score += log(_by_growth(claim, flat, follows))
     if (slope := table.towards_fewer) is not None:
         elasticity, error = min(1.0, slope.elasticity), hypot(slope.error, _SLOPE_ERROR)
-        flat = 0.4 * fmean(normal(elasticity, mean, 2 * error) for mean in _taken(claim))
-        flat += 0.5 if elasticity >= _FALLING else _THRASHES
-        # Far from any limit, an I/O takes as long with more of them.
+        flat = 0.4 * fmean(normal(elasticity, mean, 2 * error) for mean in _taken_elasticities(claim))
+        flat += 0.5 if elasticity >= _FALLING else _THRASHING_DENSITY
+        # Far from any limit, more I/Os do not make an I/O slower.
         exactly = normal(elasticity, 1.0, slope.error)
         follows = 0.95 * (exactly + normal(elasticity, 1.0, error + 0.05)) / 2
         # Something may have begun since then. More I/Os do not make a load that lacks them thrash, hence only half.
-        follows += 0.004 if elasticity >= _FALLING or table.falls_each_time(slope.other_load) else _FALLS / 2
+        follows += 0.004 if elasticity >= _FALLING or table.falls_each_time(slope.other_load) else _FALL_DENSITY / 2
         score += log(_by_growth(claim, flat, follows))
     return score
 
 
-def _taken(claim: Claim) -> Sequence[float]:
-    """Elasticities of a full element that others use as well, any as probable."""
+def _taken_elasticities(claim: Claim) -> Sequence[float]:
+    """Density of the elasticities of a full element that others also use: each is equally probable."""
     return 0.0, claim.others_share / 2, claim.others_share
 
 
 def _by_growth(claim: Claim, flat: float, follows: float) -> float:
-    """The density that a claim implies, of those of a flat throughput and of one that grows."""
+    """The density that a claim implies: that of flat throughput, or of growing throughput."""
     return {"saturates": flat, "follows": follows}.get(claim.growth, (flat + follows) / 2)

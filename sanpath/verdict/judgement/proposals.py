@@ -1,7 +1,7 @@
-"""The experiments that could be made, and how probable the outcome of each is for each claim.
+"""The possible experiments, and how probable the outcome of each is for each claim.
 
-These are the only likelihoods of experiments: the proposal of a diagnosis, the choice of a probe and the evidence of
-a probe's outcomes all read them.
+These are the only likelihoods of experiments. The proposal of a diagnosis, the choice of a probe's next step and the
+evidence of its outcomes all read them.
 """
 
 from __future__ import annotations
@@ -25,20 +25,19 @@ from sanpath.verdict.hypotheses.queues import below_last_clock, host_is_unread, 
 from sanpath.verdict.places.table import PlaceTable
 
 _FABRIC = ("link", "path_policy", "credit_stall", "retries", "unseen_in_tcp")
-_MORE, _SAME, _DOUBLE = 1.15, 1 / sqrt(2), sqrt(2)
-"""Least ratios for more throughput; for the same and not half of it; for twice and not the same."""
-_FASTER_ALONE = 1.3
-"""Least ratio of the time of other hosts' I/Os beside the load to that in a pause of it.
-
-Of 168 drawn cases of the lab with other hosts, it was reached by 17 of 20 that the array's media limit, 12 of 16 of a
-port of the array, 5 of 15 of the array's entry, 4 of 27 of another link, and 2 of 90 that are limited elsewhere."""
-_SHOWS_ALONE = 8.0
-"""I/Os inside an array up to which the time of a single one shows what serves them before the array's clock: that
-takes 1/8 of the array's time then, or more."""
+_MORE_RATIO, _SAME_RATIO, _DOUBLE_RATIO = 1.15, 1 / sqrt(2), sqrt(2)
+"""Smallest ratios for more throughput, for the same rather than half, and for twice rather than the same."""
+_FASTER_ALONE_RATIO = 1.3
+"""Smallest ratio of the latency of other hosts under load to that in a pause of the load. Of 168 drawn cases of the
+lab with other hosts, it was reached by 17 of 20 that the array's media limit, 12 of 16 of a port of the array, 5 of
+15 of the array's entry, 4 of 27 of another link, and 2 of 90 that are limited elsewhere."""
+_MAX_INSIDE_ALONE = 8.0
+"""Largest number of I/Os inside an array with which a single I/O shows the service before the array's clock: that
+service is then at least 1/8 of the array's time."""
 _OTHER_NUMBER = ("more_in_flight", "fewer_in_flight")
 _WITH_FEWER = ("fewer_in_flight", "one_in_flight")
-_FAILING = 0.5
-"""Share of failed polls from which a source is to be repaired."""
+_FAILING_RATIO = 0.5
+"""Share of failed polls from which a source needs repair."""
 _MORE_THROUGHPUT, _SAME_THROUGHPUT = "more throughput", "the same throughput"
 _ONE_DIRECTION = {
     0.9: ("other",),
@@ -48,10 +47,10 @@ _ONE_DIRECTION = {
 _SEEN: Mapping[Action, Mapping[float, Sequence[str]]] = {
     "more_in_flight": {1.0: ("follows",), 0.5: ("any",), 0.0: ("other",)},
     "fewer_in_flight": {1.0: ("other",), 0.5: ("any",), 0.0: ("follows", "full_queue")},
-    # Without a wait for a slot, a single I/O takes as long as the array says.
+    # If there is no wait for a slot, a single I/O takes as long as the array reports.
     "one_in_flight": {0.9: ("lun", "hba", "unseen_above"), 0.1: ("other",)},
-    # Twice the IOPS with whatever limits the bytes a second. So do a full write cache and a limit of throughput that
-    # was set, but an array that is read shows them.
+    # Limits of the bytes a second give twice the IOPS. So do a full write cache and a configured throughput limit,
+    # but an array that is read shows those.
     "smaller_blocks": {
         1.0: ("link", "tcp_window"),
         0.5: ("configured_cap", "path_policy", "unseen_below"),
@@ -59,14 +58,14 @@ _SEEN: Mapping[Action, Mapping[float, Sequence[str]]] = {
         0.1: ("other",),
     },
     "more_jobs": {1.0: ("generator_limited",), 0.1: ("shared_processors", "other")},
-    # A cache answers below anything that waits before the array.
+    # A cache answers below anything that waits in front of the array.
     "cached_range": {0.9: ("array_inside", "data_sheet"), 0.5: ("unseen_below",), 0.1: ("other",)},
-    # Each direction of a link has its own capacity, while processors, queues and media serve both.
+    # Each direction of a link has its own capacity; processors, queues and media serve both.
     "one_direction": _ONE_DIRECTION,
     "writes_only": _ONE_DIRECTION,
-    # A queue of a host that is not read is more often that of a LUN than that of an adapter.
+    # An unread host queue is more often a LUN's than an adapter's.
     "one_target": {0.9: ("other",), 0.3: ("unseen_above",), 0.1: ("lun", "volume", "path_policy")},
-    # Each path has its own links and its own queue. Paths that are used in turn are used one at a time already.
+    # Each path has its own links and queue. Paths used in turn are already used one at a time.
     "one_path": {
         0.9: ("other",),
         0.5: ("unseen",),
@@ -88,17 +87,17 @@ _SEEN: Mapping[Action, Mapping[float, Sequence[str]]] = {
     "read_host": {1.0: ("lun", "hba", "unseen_above"), 0.5: ("unseen",), 0.1: ("other",)},
     "quiet_neighbours": {0.9: ("credit_stall",), 0.4: ("link", "array"), 0.1: ("other",)},
 }
-"""Experiment → probability that it shows what it watches for → names of the claims of which that is so."""
+"""Experiment → probability of the watched outcome → names of the claims for which it has that probability."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """An experiment that could be made with a load.
+    """A possible experiment with a load.
 
     `effort`: reduces the value of the experiment, 0 to 1. `least_ratio`: operations a second of the experiment over
-    those before it, from which its outcome counts as seen; of a pause, the time of other hosts' I/Os before it over
-    that in it; None: it runs no step. `shows`: of a reading or a setting: names of the claims of which it certainly
-    shows what it watches for. The other fields are those of Experiment.
+    those before it, from which its outcome counts as seen. For a pause: the latency of other hosts before it over
+    that during it. None: it runs no step. `shows`: for a reading or a setting, the names of the claims for which the
+    watched outcome is certain. The other fields are those of Experiment.
     """
 
     table: PlaceTable
@@ -112,10 +111,10 @@ class Proposal:
     shows: tuple[str, ...] = ()
 
     def outcome_probability(self, claim: Claim) -> float:
-        """How probable it is, if a claim holds, that the experiment shows what it watches for."""
+        """Probability that the experiment shows the watched outcome if a claim holds."""
         seen = _SEEN.get(self.action, {1.0: self.shows, 0.1: ("other",)})
         if self.action in _OTHER_NUMBER and self.table.facts.once(self.table.load, _stalls_matter):
-            # While nothing stands still more I/Os bring more, and fewer less, whatever makes them stand still.
+            # While nothing stands still, more I/Os raise throughput and fewer lower it, whatever causes the stalls.
             seen = {1.0: ("other",)}
         by_name = {name: probability for probability, names in seen.items() for name in names}
         return next(by_name[name] for name in _names(self.table, claim) if name in by_name)
@@ -127,7 +126,7 @@ def _stalls_matter(_facts: Facts, load: LoadFacts) -> bool:
 
 
 def _names(table: PlaceTable, claim: Claim) -> Iterator[str]:
-    """The names of a claim in the table of outcomes, the most particular ones first."""
+    """The names of a claim in the table of outcomes, the most specific first."""
     yield f"{claim.verdict} {claim.entity}"
     yield claim.growth
     if any(queue.entity == claim.entity and queue.holds_back for queue in table.queues):
@@ -140,7 +139,7 @@ def _names(table: PlaceTable, claim: Claim) -> Iterator[str]:
     if claim.kind == "unread_host":
         yield "unseen_above"
     if claim.kind == "unseen":
-        # What is below may be of any kind: a link as well as a queue.
+        # Below may be anything: a link as well as a queue.
         yield "unseen_above" if above and claim.explains <= above else "unseen_below"
     if claim.kind == "array" and table.array is None:
         yield "unread_array"
@@ -148,13 +147,13 @@ def _names(table: PlaceTable, claim: Claim) -> Iterator[str]:
         yield "array_inside"
     if any(row["entity"] == claim.entity and row["side"] == "array" for row in table.links):
         yield f"{claim.kind}_to_array"
-    # What waits in the hands of TCP is not inside the array, nor in a queue of the host.
+    # I/Os that wait in TCP are neither inside the array nor in a host queue.
     yield "unseen_in_tcp" if claim.kind == "unseen" and claim.explains <= table.in_tcp else claim.kind
     yield "other"
 
 
 def proposals(table: PlaceTable, first: Claim) -> Iterator[Proposal]:
-    """Yield what a person could do. `first`: the most probable claim."""
+    """Yield the experiments that a person could run. `first`: the most probable claim."""
     # Fewer than one cannot be outstanding.
     can_have_fewer = _in_flight_tried(table)[0] >= 2
     yield from (each for each in load_steps(table) if can_have_fewer or each.action not in _WITH_FEWER)
@@ -163,11 +162,11 @@ def proposals(table: PlaceTable, first: Claim) -> Iterator[Proposal]:
 
 
 def load_steps(table: PlaceTable) -> Iterator[Proposal]:
-    """Yield the experiments that run another step of the load, whether or not it can have fewer I/Os in flight."""
+    """Yield the experiments that run another step of the load, even if it cannot have fewer I/Os in flight."""
     fewest, most = _in_flight_tried(table)
     if not sets_depth(table.facts.topology, table.load.roots):
         text = "repeat the test with twice as many threads"
-        yield Proposal(table, "more_in_flight", text, _MORE_THROUGHPUT, effort=0.1, least_ratio=_MORE)
+        yield Proposal(table, "more_in_flight", text, _MORE_THROUGHPUT, effort=0.1, least_ratio=_MORE_RATIO)
         return
     admitted = min(fewest, _admitted(table))
     doubled, halved = max(2, round(2 * most)), max(1, round(admitted / 2))
@@ -196,19 +195,19 @@ def load_steps(table: PlaceTable) -> Iterator[Proposal]:
     )
     yield from _alone(table)
     text = "repeat the step with blocks of half the size"
-    yield Proposal(table, "smaller_blocks", text, "twice the IOPS", 0.2, _DOUBLE)
+    yield Proposal(table, "smaller_blocks", text, "twice the IOPS", 0.2, _DOUBLE_RATIO)
     text = "spread the same outstanding I/Os over twice as many jobs"
-    yield Proposal(table, "more_jobs", text, _MORE_THROUGHPUT, 0.2, _MORE)
+    yield Proposal(table, "more_jobs", text, _MORE_THROUGHPUT, 0.2, _MORE_RATIO)
     text = "repeat the step on a range so small that the array's cache answers it"
-    yield Proposal(table, "cached_range", text, _MORE_THROUGHPUT, 0.3, _MORE)
+    yield Proposal(table, "cached_range", text, _MORE_THROUGHPUT, 0.3, _MORE_RATIO)
 
 
 def _alone(table: PlaceTable) -> Iterator[Proposal]:
-    """A single I/O, whose wait between the clocks is none for a slot of a queue that was not read."""
+    """A single I/O. Its wait between the clocks is not a wait for a slot of an unread queue."""
     between = below_last_clock(table)
     is_timed = host_is_unread(table) and is_above_array_clock(table, between)
-    if is_timed and (below := table.in_flight_below(max(between))) <= _SHOWS_ALONE:
-        # A place that serves one I/O at a time does so every 1/X seconds, also without a wait (utilisation law).
+    if is_timed and (below := table.in_flight_below(max(between))) <= _MAX_INSIDE_ALONE:
+        # A place that serves one I/O at a time does so every 1/X seconds, even without a wait (utilisation law).
         with_service, without = 1 / (below + 1), min(1.0, 1 / max(below, 1e-9))
         text, watch = f"repeat the step with {outstanding(1)}", "a latency close to the array's own"
         yield Proposal(
@@ -223,11 +222,9 @@ def _in_flight_tried(table: PlaceTable) -> tuple[float, float]:
 
 
 def _admitted(table: PlaceTable) -> float:
-    """I/Os of both directions that the queues of guest and host let through, of all that are in flight in the step.
-
-    With fewer than these no queue is full: only then does a step show what the storage below does with fewer. A queue
-    below which less than one I/O is counted tells nothing: no queue lets so few through.
-    """
+    """I/Os of both directions that the queues of guest and host admit, of all that are in flight in the step. With
+    fewer than these, no queue is full: only then does a step show how the storage below responds to fewer. A queue
+    with less than one I/O below it is ignored: no queue admits so few."""
     tables = (table, *table.opposite_direction)
     offered = [each.load.in_flight_measured for each in tables]
     admitted = [[queue.admitted for queue in each.queues if queue.admitted >= 1] for each in tables]
@@ -236,26 +233,25 @@ def _admitted(table: PlaceTable) -> float:
 
 
 def probe_steps(table: PlaceTable) -> Iterator[Proposal]:
-    """Yield further experiments with the load, which need a plan of targets and hosts: only a probe makes them."""
+    """Yield further experiments with the load. They need a plan of targets and hosts, so only a probe runs them."""
     if table.opposite_direction:
-        # All of them, read: where both directions share the limit, reads take the place of the writes.
+        # All I/Os as reads: if both directions share the limit, reads take the place of the writes.
         growth = sum(t.load.ops_per_second for t in (table, *table.opposite_direction)) / table.load.ops_per_second
         direction = table.load.direction
         action: Action = "one_direction" if direction == "read" else "writes_only"
         text, watch = f"repeat the step with {direction}s only", f"more {direction} throughput"
         yield Proposal(table, action, text, watch, 0.1, sqrt(growth))
     text = "repeat the step with the same outstanding I/Os on one "
-    yield Proposal(table, "one_target", text + "target", _SAME_THROUGHPUT, 0.1, _SAME)
-    yield Proposal(table, "one_path", text + "path", _SAME_THROUGHPUT, 0.1, _SAME)
-    yield Proposal(table, "other_host", "repeat the step from another host", _MORE_THROUGHPUT, 0.2, _MORE)
+    yield Proposal(table, "one_target", text + "target", _SAME_THROUGHPUT, 0.1, _SAME_RATIO)
+    yield Proposal(table, "one_path", text + "path", _SAME_THROUGHPUT, 0.1, _SAME_RATIO)
+    yield Proposal(table, "other_host", "repeat the step from another host", _MORE_THROUGHPUT, 0.2, _MORE_RATIO)
     if others_in(table):
-        text, watch = "pause the load, and watch how other hosts do without it", "lower latency of other hosts"
-        yield Proposal(table, PAUSE, text, watch, 0.1, _FASTER_ALONE)
+        text, watch = "pause the load and watch the latency of other hosts", "lower latency of other hosts"
+        yield Proposal(table, PAUSE, text, watch, 0.1, _FASTER_ALONE_RATIO)
 
 
 def others_in(table: PlaceTable) -> Mapping[str, OtherLoad]:
-    """Volume → what other hosts do on it beside the load, on the load's arrays or, where these are not known, on
-    any."""
+    """Volume → the I/O of other hosts on it under load, on the load's arrays or, if these are not known, on any."""
     related, arrays = table.facts.topology.related, set(table.arrays)
     found = loads_of_others(table.facts.topology, table.rows("volume"))
     return {
@@ -267,7 +263,7 @@ def others_in(table: PlaceTable) -> Mapping[str, OtherLoad]:
 
 
 def _readings(table: PlaceTable) -> Iterator[Proposal]:
-    """Experiments that read a source which was not read."""
+    """Experiments that read a source that was not read."""
     if not table.crosses_a_network:
         text = f"repeat the test, and let sanpath read {_what_is_below(table)}"
         shows: tuple[str, ...] = (*_FABRIC, "array", "unseen", "data_sheet")
@@ -278,11 +274,11 @@ def _readings(table: PlaceTable) -> Iterator[Proposal]:
             watch = "a saturated, stalled or faulty port"
             yield Proposal(table, "read_switches", advice, watch, 0.0, shows=(*_FABRIC, "unseen"))
     elif all(row["credit_stall_ratio"] is None and row["technology"] == "fibre_channel" for row in table.links):
-        text = "look up how long the switch ports had no transmit credit (on the switches, or by another collector)"
+        text = "check how long the switch ports had no transmit credit (on the switches or with another collector)"
         shows = ("credit_stall", "unseen")
         yield Proposal(table, "read_switches", text, "a port that waits for credit", 0.0, shows=shows)
     elif table.in_tcp:
-        text = "read the rate limits, queues and drops of the network in between, also of ports that were not read"
+        text = "check the rate limits, queues and drops of the network in between, on unread ports as well"
         yield Proposal(table, "read_switches", text, "a limit that is reached", 0.0, shows=("unseen_in_tcp",))
     if table.array is None:
         entity, shows = next(iter(table.arrays), None), ("array", "volume", "data_sheet", "unseen")
@@ -298,7 +294,7 @@ def _readings(table: PlaceTable) -> Iterator[Proposal]:
 
 
 def _what_is_below(table: PlaceTable) -> str:
-    """What no source reads of the path of a load that is not known to leave its host, and how to add it."""
+    """The unread part of the path of a load that is not known to leave its host, and how to add it."""
     hosts = unread_machines(table)
     if not host_is_unread(table) or _telling(table, "host", hosts):
         where = "the hosts" if len(hosts) > 1 else "the hypervisor" if table.in_guest else "the host"
@@ -307,7 +303,7 @@ def _what_is_below(table: PlaceTable) -> str:
 
 
 def _telling(table: PlaceTable, part: str, entities: Sequence[str]) -> set[str]:
-    """The sources of a part of the path that tell of one of these entities."""
+    """The sources of a part of the path that may report one of these entities."""
     known = table.facts.topology.entities
     sources = {_source(row) for row in table.facts.tables["source"].rows if part in _parts(row)}
     return sources & {source for entity in entities if entity in known for source, _ in known[entity].known_as}
@@ -315,12 +311,13 @@ def _telling(table: PlaceTable, part: str, entities: Sequence[str]) -> set[str]:
 
 def _reading(table: PlaceTable, part: str, entities: Sequence[str], what: str) -> str | None:
     """The advice that makes a part of the path observed. `entities`: those that are missing; `what`: their name in
-    the text. None: a working source reads them already, so it cannot report more.
+    the text.
 
-    A failing source is advised also where it is not known whether it reads these entities.
+    None: a working source already reads them, so it cannot report more. A failing source is also named if it is not
+    known to read these entities.
     """
     rows = table.facts.tables["source"].rows
-    failing = {_source(row): number(row, "failed_ratio") >= _FAILING for row in rows if part in _parts(row)}
+    failing = {_source(row): number(row, "failed_ratio") >= _FAILING_RATIO for row in rows if part in _parts(row)}
     telling = _telling(table, part, entities)
     if telling and not all(failing[source] for source in telling):
         return None

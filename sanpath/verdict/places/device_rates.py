@@ -1,4 +1,4 @@
-"""Whether the block devices of a load did more in another step: then something that they share limits them now."""
+"""Whether a load's block devices did more in another step: then a resource that they share limits them now."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import number
 from sanpath.model import DIRECTIONS
 
-_CLEARLY_MORE = 1.25
-"""Ratio of the rates: sanpath's own choice, beyond what runs of the same test differ."""
-_IDLE = 0.01
-"""Ratio of the rates up to which a device was not used."""
-_AS_MANY = 0.9
+_CLEARLY_MORE_RATIO = 1.25
+"""Ratio of rates that clearly differ: sanpath's own choice, beyond the differences between runs of the same test."""
+_IDLE_RATIO = 0.01
+"""Ratio of rates up to which a device was not used."""
+_SAME_IN_FLIGHT_RATIO = 0.9
 """Ratio of the I/Os in flight from which a device has as many as before."""
 
 
@@ -21,9 +21,9 @@ def share_a_limit(facts: Facts, load: LoadFacts, devices: Collection[str]) -> bo
     """Whether one of several devices did clearly more of the same I/Os in another step, with no more in flight, while
     none of the others did clearly less.
 
-    A device at its limit does as much as it can (utilisation law, Denning and Buzen 1978): one that does less than it
-    did is held back by what it shares with the others, unless it became slower meanwhile. Where others take over what
-    it leaves, the load is spread in another way.
+    A device at its limit does as much as it can (utilisation law, Denning and Buzen 1978). If it does less than
+    before, a shared resource holds it back, unless it became slower meanwhile. If other devices take over its I/Os,
+    the load is only spread differently.
     """
     steps = {other.step for other in facts.loads if other.step != load.step and other.comparable(load)}
     return len(devices) > 1 and any(
@@ -34,21 +34,21 @@ def share_a_limit(facts: Facts, load: LoadFacts, devices: Collection[str]) -> bo
 
 
 def _did_more(facts: Facts, step: str, load: LoadFacts, device: str) -> bool:
-    """Whether a device did more in a step than in that of the load, in its direction and in both together."""
+    """Whether a device did more in another step than in the load's, in its direction and in both together."""
     did, does = (_mean(facts, at, device, "ops_per_second", (load.direction,)) for at in (step, load.step))
     did_in_all, does_in_all = (_mean(facts, at, device, "ops_per_second") for at in (step, load.step))
     held, holds = (_mean(facts, at, device, "in_flight_measured") for at in (step, load.step))
-    more = did >= _CLEARLY_MORE * does > 0 and did_in_all >= _CLEARLY_MORE * does_in_all
-    return more and holds >= _AS_MANY * held
+    more = did >= _CLEARLY_MORE_RATIO * does > 0 and did_in_all >= _CLEARLY_MORE_RATIO * does_in_all
+    return more and holds >= _SAME_IN_FLIGHT_RATIO * held
 
 
 def _did_less(facts: Facts, step: str, load: LoadFacts, device: str) -> bool:
-    """Whether a device was used in a step, and did clearly less than in that of the load."""
+    """Whether a device was used in another step, and did clearly less than in the load's."""
     did, does = (_mean(facts, at, device, "ops_per_second") for at in (step, load.step))
-    return _IDLE * does < did < does / _CLEARLY_MORE
+    return _IDLE_RATIO * does < did < does / _CLEARLY_MORE_RATIO
 
 
 def _mean(facts: Facts, step: str, device: str, fact: str, directions: Sequence[str] = DIRECTIONS) -> float:
-    """The sum of a device's fact over directions, by the source that counts the most; 0: not counted."""
+    """The sum of a device's fact over directions, from the source that counts the most; 0: not counted."""
     rows = [facts.tables["plane"].select(step=step, entity=device, direction=each) for each in directions]
     return sum(max((number(row, fact) for row in each), default=0.0) for each in rows)

@@ -15,53 +15,48 @@ from sanpath.verdict.places.host_queues import HostQueue
 Wait = tuple[float, float, float]
 """Seconds of waiting: (low, likely, high)."""
 Times = NDArray[np.float64]
-"""Three times in seconds, (low, likely, high), to calculate with."""
+"""Three times in seconds, (low, likely, high), for calculations."""
 SegmentKind = Literal[
     "host_queue", "host_receive", "fabric", "before_array_clock", "cap", "array_queue", "array_service", "below"
 ]
-"""`host_receive`: from its arrival at the host until the host reads it. `fabric`: transfer by the array's clock, or
-all between the host's and the array's clock.
-
-`before_array_clock`: the remaining time between those two where the array, or TCP, times the transfer itself.
-`below`: all below the last clock that was read.
-"""
+"""`host_receive`: from arrival at the host until the host reads it. `fabric`: transfer by the array's clock, or
+everything between the clocks of host and array. `before_array_clock`: the remaining time between those two if the
+array, or TCP, times the transfer itself. `below`: everything below the last clock that was read."""
 GAPS: tuple[SegmentKind, ...] = ("fabric", "before_array_clock", "below")
-"""Kinds of the segments between the host's last clock and the array's, or of all below the host's."""
+"""Kinds of the segments between the host's last clock and the array's, or of everything below the host's."""
 
 ARRAY_CLOCK = "the array's own clock"
 TRANSFER_BY_ARRAY = "transfer by the array's clock"
 TRANSFER_BY_TCP = "transfer by TCP's clock"
 _LEAST_SERVICE_SECONDS = 10e-6
-"""Shorter service times count as this one: sanpath's own choice, about what the fastest drives need."""
+"""Shorter service times count as this one: sanpath's own choice, about the time of the fastest drives."""
 _USUAL_SERVICE_SECONDS, _SERVICE_LOG_ERROR = 2e-3, 1.2
-"""Median service time of storage, and standard error of its natural logarithm.
-
-Two thirds lie between 0.6 ms (flash behind a busy controller) and 6.6 ms (drives of 10,000 and 15,000 rotations a
-minute); 0.2 ms (cache) and 20 ms (large drives) are as rare as each other.
-"""
+"""Median service time of storage, and standard error of its natural logarithm. Two thirds lie between 0.6 ms (flash
+behind a busy controller) and 6.6 ms (drives of 10,000 and 15,000 rotations a minute). 0.2 ms (cache) and 20 ms (large
+drives) are equally rare."""
 FLASH_SERVICE_SECONDS, FLASH_LOG_ERROR = 1e-3, 0.9
-"""The same for arrays of flash alone: data sheets promise 0.15 to 0.25 ms, and vendors expect 0.8 ms of a busy one,
-and 3 to 4 ms of one with the densest flash."""
+"""The same for all-flash arrays: data sheets promise 0.15 to 0.25 ms. Vendors expect 0.8 ms of a busy one, and 3 to 4
+ms of one with the densest flash."""
 _PARTS = 8
-"""Number of shares for which an integral from the lowest to the highest wait is evaluated."""
+"""Number of points at which an integral from the lowest to the highest wait is evaluated."""
 
 
 @dataclass(frozen=True, slots=True)
 class LatencySegment:
     """The time of an I/O between two clocks, in seconds.
 
-    `entity`: what lies there, None: unknown. `source`: what reports the time. `wait`: (low, likely, high) seconds of
-    waiting. `own_wait`: the same if they wait for I/Os of the test only: then what took as long with fewer of them in
-    flight is no wait. `independent_wait`: the same if I/Os wait without others in flight, as for a time-out.
-    `remaining_seconds`: from the start of this segment to the end of the path, and of the flush after a write.
-    `slots`: I/Os of both directions that it lets through at once; `filled_ratio`: share of them in use; both None
-    where no source reports them.
-    `hidden_wait_probability`: probability that its reported service time would include the wait if it were saturated;
-    0: its wait is reported separately. `usual_service`: median of the service time of what serves there, seconds, and
-    standard error of its natural logarithm. `service_likelihood`: how usual its time is if it includes no wait, over
-    the most usual one; 1 for shorter ones. `filled_odds`: probability that the I/Os inside it fill what serves them,
-    by their number alone, over even odds. `distance`: least and most seconds of it that cross the distance, None: no
-    source measures that. `passing_ratio`: share of the load's I/Os that pass it; its time is a mean over all.
+    `entity`: the element there, None: unknown. `source`: what reports the time. `wait`: (low, likely, high) seconds
+    of waiting. `own_wait`: the same if I/Os wait only for other I/Os of the test; then time that is the same with
+    fewer of them in flight is not waiting. `independent_wait`: the same if I/Os wait without others in flight, as for
+    a time-out. `remaining_seconds`: from the start of this segment to the end of the path, and of the flush after a
+    write. `slots`: I/Os of both directions that it admits at once; `filled_ratio`: share of them in use; both None if
+    no source reports them. `hidden_wait_probability`: probability that its reported service time would include the
+    wait if it were saturated; 0: its wait is reported separately. `usual_service`: median service time of the element
+    there, seconds, and standard error of its natural logarithm. `service_likelihood`: likelihood of its time if none
+    of it is waiting, relative to the most usual time; 1 for shorter ones. `filled_odds`: probability, from their
+    number alone, that the I/Os inside fill the element, over even odds. `distance`: least and most seconds of it that
+    are distance, None: not measured. `passing_ratio`: share of the load's I/Os that pass it; its time is a mean over
+    all I/Os.
     """
 
     kind: SegmentKind
@@ -84,8 +79,8 @@ class LatencySegment:
 
     @property
     def includes_service(self) -> bool:
-        """Whether its time includes service and wait together: then any wait from low to high is possible, and how
-        usual the service time is that it leaves tells more from less probable ones."""
+        """Whether its time includes service and wait together. Then any wait from low to high is possible; how usual
+        the remaining service time is makes some waits more probable than others."""
         return self.kind == "below" or (self.kind == "array_service" and self.source != ARRAY_CLOCK)
 
     @property
@@ -103,10 +98,8 @@ class LatencySegment:
         return min(1.0, seconds / self.remaining_seconds) if self.remaining_seconds else 0.0
 
     def possible_shares(self, wait: Wait) -> list[tuple[float, float]]:
-        """What a wait may be: shares of the remaining time, each with its weight.
-
-        Where the time includes service and wait, each share weighs by how usual the service time is that it leaves.
-        """
+        """Possible waits: shares of the remaining time, each with its weight. If the time includes service and wait,
+        the weight is how usual the remaining service time is."""
         low, likely, high = (self.share(seconds) for seconds in wait)
         if not self.includes_service:
             return [(low, 0.25), (likely, 0.5), (high, 0.25)]
@@ -115,16 +108,17 @@ class LatencySegment:
 
     @property
     def is_timed_transfer(self) -> bool:
-        """Whether the array or TCP times the transfer: then little in it is fixed but the time on the wire."""
+        """Whether the array or TCP times the transfer: then hardly anything in it is fixed but the time on the
+        wire."""
         return self.source in (TRANSFER_BY_ARRAY, TRANSFER_BY_TCP)
 
     @property
     def is_tcp(self) -> bool:
-        """Whether it is the time in the hands of TCP, by TCP's own clock."""
+        """Whether it is the time in TCP, by TCP's own clock."""
         return self.source == TRANSFER_BY_TCP
 
     def _service_likelihood(self, wait_share: float) -> float:
-        """How usual the service time is that a wait leaves, over the most usual one that it may leave: at most 1.
+        """How usual the service time is that a wait leaves, relative to the most usual one possible: at most 1.
         `wait_share`: share of the remaining time."""
         longest = self.middle - (self.distance or (0.0, 0.0))[0]
         served = longest - wait_share * self.remaining_seconds

@@ -1,4 +1,4 @@
-"""Links that move exactly the bytes of the load, where it is not known which ones it crosses."""
+"""Links that move exactly the load's bytes, if it is not known which links the load crosses."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from itertools import combinations
 from sanpath.facts.table import FactRow, FactValue, number
 from sanpath.verdict.places.table import PlaceTable
 
-_EXACTLY = (0.97, 1.12)
-"""Counted bytes over those of the load between which a port moves these alone: frames, commands and status add 1 to
-10 % (FC-FS: 36 bytes of 2,148; blocks of 4 KiB have the most)."""
-_MOST_LINKS = 12
-"""Of more links of unknown use, some always add up to the bytes of the load."""
+_LOAD_BYTES_RATIOS = (0.97, 1.12)
+"""Counted bytes over the load's, between which a port carries only the load: frames, commands and status add 1 to 10
+% (FC-FS: 36 bytes of 2,148; blocks of 4 KiB have the most)."""
+_MAX_LINKS = 12
+"""With more links of unknown use, some always add up to the load's bytes."""
 UNKNOWN_PORT = ""
-"""A port of a switch behind which no device is known."""
+"""A switch port behind which no device is known."""
 
 
 def links_of_load_alone(table: PlaceTable) -> dict[FactValue, set[str]]:
-    """Side (host, array, None: not known) → links of it that move exactly the load's bytes, of those that it may
-    cross: one alone, any of several that do, or the only ones that do together. UNKNOWN_PORT is a port without
-    a known device: the other side brings as many bytes more than this side takes away. Other sides are left out.
+    """Side (host, array, None: not known) → links there that move exactly the load's bytes, of those that it may
+    cross: a single one, any of several, or the only ones that do so together.
 
-    A switch keeps no bytes: what comes in and is not seen to leave leaves all the same.
+    UNKNOWN_PORT is a port without a known device: the other side brings that many more bytes than this side takes
+    away. Other sides are left out. A switch keeps no bytes: bytes that come in, and are not seen to leave, do leave.
     """
     rows = table.rows("link", direction=table.load.direction)
     by_side: dict[FactValue, list[FactRow]] = {"host": [], "array": []}
     for row in rows:
         by_side.setdefault(row["side"], []).append(row)
-    missing = _missing(rows, by_side)
+    missing = _missing_bytes(rows, by_side)
     found: dict[FactValue, set[str]] = {}
     for side, of_side in by_side.items():
         unknown = [row for row in of_side if row["on_loaded_path"] is None]
@@ -41,7 +41,7 @@ def links_of_load_alone(table: PlaceTable) -> dict[FactValue, set[str]]:
     return found
 
 
-def _missing(
+def _missing_bytes(
     rows: Sequence[FactRow], by_side: Mapping[FactValue, Sequence[FactRow]]
 ) -> dict[FactValue, float] | None:
     """Side → bytes a second that the other side of the switch moves beyond this one. None: there are several
@@ -56,11 +56,11 @@ def _missing(
 
 
 def _choices(table: PlaceTable, rates: Mapping[str, float]) -> list[tuple[str, ...]]:
-    """All choices of these links that together move exactly the load's bytes: one alone, or several as where the load
-    is spread over paths. None is part of another. Empty: there is none, or too many links are busy."""
+    """All choices of these links that together move exactly the load's bytes: a single one, or several, as if the
+    load is spread over paths. No choice contains another. Empty: there is none, or too many links are busy."""
     busy = [link for link, rate in rates.items() if rate > 0]
     choices: list[tuple[str, ...]] = []
-    for count in range(1, len(busy) + 1 if len(busy) <= _MOST_LINKS else 1):
+    for count in range(1, len(busy) + 1 if len(busy) <= _MAX_LINKS else 1):
         choices += [
             links
             for links in combinations(busy, count)
@@ -71,5 +71,5 @@ def _choices(table: PlaceTable, rates: Mapping[str, float]) -> list[tuple[str, .
 
 
 def _is_of_load(table: PlaceTable, bytes_per_second: float) -> bool:
-    least, most = _EXACTLY
+    least, most = _LOAD_BYTES_RATIOS
     return least * table.load.bytes_per_second <= bytes_per_second <= most * table.load.bytes_per_second

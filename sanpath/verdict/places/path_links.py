@@ -1,11 +1,10 @@
-"""How full each link of a load is, by whoever tells: a switch, the port at one end, or what the load moves.
+"""How full each link of a load is: as a switch counts it, as a port at one end counts it, or as the load's bytes
+imply.
 
-Every I/O crosses its links in both directions: the answers of writes go with the data of reads, and the commands of
-reads with the data of writes. So the direction of a link that is closer to its limit counts, even if the payload goes
-the other way.
-
-Where nobody counts the bytes of parallel links, they share what the load moves. Two different limits rarely lie
-within a few percent of each other, so a plateau at what these links carry together still identifies them.
+Every I/O crosses its links in both directions: the responses of writes travel with the data of reads, and the
+commands of reads with the data of writes. So the direction closer to its limit counts, even if the payload travels
+the other way. Uncounted parallel links share the load's bytes. Two different limits are rarely within a few percent
+of each other, so a plateau at the joint rate of these links still identifies them.
 """
 
 from __future__ import annotations
@@ -27,31 +26,31 @@ from sanpath.units import bandwidth, percent
 from sanpath.verdict.places.table import PlaceTable
 
 COINCIDENT = 0.03
-"""Ceilings that differ by less are one bottleneck: relieving only one of them gains nothing."""
+"""Relative difference up to which ceilings are one bottleneck: relieving only one of them gains nothing."""
 _FULL_WINDOW = 0.93
-"""Share of a full link from which a window is at the limit."""
-_CLEARLY_FULLER = 0.05
-"""Difference of utilisation from which the other direction counts: if both are full, each has its own limit."""
+"""Share of a full link's rate from which a window is at the limit."""
+_CLEARLY_FULLER_DIFFERENCE = 0.05
+"""Difference of utilisation from which only the fuller direction counts: if both are full, each has its own limit."""
 SWITCH_ERROR = 0.025
-"""Standard error of what a switch counts: 1 % from the frame model, the rest from agents' caches and late polls."""
+"""Standard error of a switch's byte count: 1 % from the frame model, the rest from agents' caches and late polls."""
 _PORT_ERROR = 0.04
-"""The same of a port at one end: it counts words or frames, with or without headers."""
-_LOAD_ALONE = (0.9, 1.3)
-"""Bytes of network ports, of one or of all together, over those of the load between which they carry the load and
-hardly anything else: headers are a few per cent of it. sanpath's own choice."""
+"""The same for a port at one end: it counts words or frames, with or without headers."""
+_LOAD_ALONE_RATIOS = (0.9, 1.3)
+"""Bytes of network ports (one, or all together) over the load's, between which they carry the load and hardly
+anything else: headers are a few per cent. sanpath's own choice."""
 _MODEL_ERROR = 0.015
-"""The same of what the load moves: the frame model is good to 1 %, and so is throughput."""
+"""The same for the bytes that the load implies: the frame model is good to 1 %, and so is throughput."""
 
 
 @dataclass(frozen=True, slots=True)
 class PathLink:
-    """A link of a load in one direction, or several links alike that share its bytes.
+    """A link of a load in one direction, or several similar links that share its bytes.
 
-    `entities`: their names. `filled`: their bytes over those of full links; `filled_by_load`: the same in the
-    direction of the load. `is_steady`: whether bursts would have shown and did not. `share`: share of the load's
-    bytes on each, None: it is not known whether the load crosses them. `ceiling`: bytes a second of the load that
-    they carry when they are full, or what it reached where that is not known. `words`: how full they are. `row`: what
-    a switch counts, None: no switch does. `cables`: of links whose bytes nobody counts; `speed`: that of the slowest.
+    `entities`: their names. `filled`: their bytes over those of full links; `filled_by_load`: the same in the load's
+    direction. `is_steady`: whether bursts would have shown and did not. `share`: share of the load's bytes on each,
+    None: it is not known whether the load crosses them. `ceiling`: bytes a second of the load that they carry when
+    full, or the reached bytes if that is not known. `words`: how full they are. `row`: a switch's counts, None: no
+    switch counts it. `cables`: of uncounted links; `speed`: of the slowest of them.
     """
 
     entities: tuple[str, ...]
@@ -73,7 +72,7 @@ class PathLink:
 
     @property
     def utilisation(self) -> float | None:
-        """Their bytes over the data rate, as a switch counts them. None: no switch does."""
+        """Their bytes over the data rate, as a switch counts them. None: no switch counts them."""
         return number(self.row, "utilisation") if self.row is not None else None
 
     @property
@@ -83,7 +82,7 @@ class PathLink:
 
 
 def path_links(table: PlaceTable) -> list[PathLink]:
-    """The links that carry a load, or may carry it, as far as something tells how full they are."""
+    """The links that carry a load or may carry it, as far as any source shows how full they are."""
     counted = list(_counted(table))
     rows = [row for row in table.links if filled_ratio(row) is not None]
     ends = {end for row in rows for end in str(row["entity"]).partition(":")[2].split("--")}
@@ -92,7 +91,7 @@ def path_links(table: PlaceTable) -> list[PathLink]:
     ends |= {port.partition(":")[2] for cable in at_array if cable.side == "array" for port in cable.devices}
     ports = list(_ports(table, ends))
     ends |= {link.entities[0].partition(":")[2] for link in ports}
-    return [*counted, *ports, *_assumed(table, ends)]
+    return [*counted, *ports, *_uncounted(table, ends)]
 
 
 def _counted(table: PlaceTable) -> Iterator[PathLink]:
@@ -103,7 +102,7 @@ def _counted(table: PlaceTable) -> Iterator[PathLink]:
             by_entity.setdefault(str(row["entity"]), []).append((filled, row))
     for entity, directions in by_entity.items():
         ratios, own_row = [filled for filled, _ in directions], directions[0][1]
-        filled, row = directions[-1 if ratios[-1] > ratios[0] + _CLEARLY_FULLER else 0]
+        filled, row = directions[-1 if ratios[-1] > ratios[0] + _CLEARLY_FULLER_DIFFERENCE else 0]
         share = None if own_row["on_loaded_path"] is None else number(own_row, "share")
         is_counted_often = row["utilisation_max"] is not None
         is_steady = is_counted_often and _is_steady(
@@ -113,7 +112,7 @@ def _counted(table: PlaceTable) -> Iterator[PathLink]:
         words = f"{entity} is at {percent(filled)} of what a saturated link carries"
         if row["direction"] != table.load.direction:
             payload = "answers" if table.load.direction == "write" else "commands"
-            words += f" in the {row['direction']} direction, which {payload} take"
+            words += f" in the {row['direction']} direction, with {payload} only"
         yield PathLink(
             entities=(entity,),
             side=row["side"],
@@ -128,12 +127,13 @@ def _counted(table: PlaceTable) -> Iterator[PathLink]:
 
 
 def _is_steady(fullest: float, filled: Sequence[float]) -> bool:
-    """Whether no window is at the limit, and the directions differ. Where they are about as full, neither has a full
-    window: reads and writes come in no fixed order, so while they queue for one direction the other idles.
+    """Whether no window is at the limit, and the directions differ.
 
-    `fullest`: the fullest window; `filled`: the mean of each direction.
+    If both directions are about equally full, neither has a full window: reads and writes come in no fixed order, so
+    while they queue for one direction, the other is idle. `fullest`: the fullest window; `filled`: the mean of each
+    direction.
     """
-    return fullest < _FULL_WINDOW and (len(filled) < 2 or max(filled) - min(filled) > _CLEARLY_FULLER)
+    return fullest < _FULL_WINDOW and (len(filled) < 2 or max(filled) - min(filled) > _CLEARLY_FULLER_DIFFERENCE)
 
 
 def _ports(table: PlaceTable, counted: Set[str]) -> Iterator[PathLink]:
@@ -142,7 +142,7 @@ def _ports(table: PlaceTable, counted: Set[str]) -> Iterator[PathLink]:
     for_storage = {hba for hba in initiators if _is_for_storage(table, hba)}
     others = [row for row in table.rows("initiator") if row["entity"] in initiators - for_storage]
     moved = sum(number(row, f"bytes_per_second_{load.direction}") for row in others)
-    carry_load = _LOAD_ALONE[0] <= moved / (load.bytes_per_second or 1.0) <= _LOAD_ALONE[1]
+    carry_load = _LOAD_ALONE_RATIOS[0] <= moved / (load.bytes_per_second or 1.0) <= _LOAD_ALONE_RATIOS[1]
     for kind, side, candidates, used in (
         ("initiator", "host", initiators, for_storage),
         ("array_port", "array", targets or table.array_ports, targets),
@@ -153,7 +153,7 @@ def _ports(table: PlaceTable, counted: Set[str]) -> Iterator[PathLink]:
                 continue
             share = number(row, f"bytes_per_second_{load.direction}") / (load.bytes_per_second or 1.0)
             is_used = entity in used or len(candidates) == 1
-            is_carrier = carry_load or _LOAD_ALONE[0] <= share <= _LOAD_ALONE[1]
+            is_carrier = carry_load or _LOAD_ALONE_RATIOS[0] <= share <= _LOAD_ALONE_RATIOS[1]
             if side == "host" and entity not in used and not is_carrier:
                 continue
             if entity.partition(":")[2] in counted or (share < LOADED and not is_used):
@@ -176,16 +176,16 @@ def _ports(table: PlaceTable, counted: Set[str]) -> Iterator[PathLink]:
 
 
 def _is_for_storage(table: PlaceTable, port: str) -> bool:
-    """Whether a port of a host is known to carry storage: it has paths, or is no network port."""
+    """Whether a host's port is known to carry storage: it has paths, or is not a network port."""
     topology = table.facts.topology
     is_network_port = topology.entities[port].attributes.get("technology") == "ethernet"
     return not is_network_port or bool(topology.related(port, "attached_to", "path"))
 
 
-def _assumed(table: PlaceTable, counted_ends: Set[str]) -> Iterator[PathLink]:
-    """The links at the host and at the array whose bytes nobody counts, together: they share what the load moves.
+def _uncounted(table: PlaceTable, counted_ends: Set[str]) -> Iterator[PathLink]:
+    """The uncounted links at the host and at the array, each side together: they share the load's bytes.
 
-    Initiators, and target ports of the load's LUNs, that no switch was seen to be cabled to may carry it as well.
+    Initiators, and target ports of the load's LUNs, without a known switch port may carry the load as well.
     """
     load = table.load
     if load.operation_bytes is None:
@@ -195,7 +195,7 @@ def _assumed(table: PlaceTable, counted_ends: Set[str]) -> Iterator[PathLink]:
     carried = {row["entity"] for row in table.facts.tables["link"] if row["on_loaded_path"]}
     cables = {cable.id: cable for path in table.paths for cable in path.cables}
     seen = {device for cable in all_cables(table.facts.topology) for device in cable.devices} if cables else set()
-    targets = led_to(table)
+    targets = initiators_by_target(table)
     sides: dict[str, Literal["host", "array"]] = dict.fromkeys(table.initiators, "host")
     sides.update(dict.fromkeys(targets, "array"))
     cables |= {
@@ -219,7 +219,7 @@ def _assumed(table: PlaceTable, counted_ends: Set[str]) -> Iterator[PathLink]:
         elsewhere = sum(number(r, "bytes_per_second") - number(r, "foreign_bytes_per_second") for r in counted_rows)
         leading = {path.hba for path in table.paths for cable in links if cable in path.cables}
         leading |= {hba for cable in links for hba in targets.get(cable.id, ())}
-        moved = min(max(0.0, load.bytes_per_second - elsewhere), _left_for(table, leading))
+        moved = min(max(0.0, load.bytes_per_second - elsewhere), _max_load_bytes(table, leading))
         payload = speed.data_bytes_per_second * payload_ratio(speed.technology, load.operation_bytes)
         ceiling = payload * len(links)
         carriers = f"one link of {speed.name} carries"
@@ -242,8 +242,8 @@ def _assumed(table: PlaceTable, counted_ends: Set[str]) -> Iterator[PathLink]:
         )
 
 
-def led_to(table: PlaceTable) -> dict[str, set[str]]:
-    """Target port → initiators from which usable paths of the load's LUNs lead to it. Empty: not known of all."""
+def initiators_by_target(table: PlaceTable) -> dict[str, set[str]]:
+    """Target port → initiators with usable paths of the load's LUNs to it. Empty: not known for all LUNs."""
     topology, initiators = table.facts.topology, defaultdict[str, set[str]](set)
     for root in table.load.roots:
         paths = paths_of_luns(topology, topology.behind(luns_of(topology, root), "lun"))
@@ -257,8 +257,9 @@ def led_to(table: PlaceTable) -> dict[str, set[str]]:
     return initiators
 
 
-def _left_for(table: PlaceTable, initiators: Set[str]) -> float:
-    """Most bytes a second of the load that these initiators carry, as far as they or the others count their own."""
+def _max_load_bytes(table: PlaceTable, initiators: Set[str]) -> float:
+    """Most bytes a second of the load that these initiators can carry, as far as they or the others count their
+    own."""
     fact = f"bytes_per_second_{table.load.direction}"
     counted = {str(row["entity"]): number(row, fact) for row in table.rows("initiator") if row.get(fact) is not None}
     others = sum(moved for hba, moved in counted.items() if hba in table.initiators and hba not in initiators)

@@ -1,5 +1,5 @@
-"""Whether processors, or drives, work for the load's I/Os, by how busy they are beside more and fewer of these; and
-how much of its CPU quota the load uses."""
+"""Whether processors or drives work for the load's I/Os, given their utilisation with more and with fewer of these;
+and how much of its CPU quota the load uses."""
 
 from __future__ import annotations
 
@@ -13,26 +13,27 @@ from sanpath.topology.paths import array_of
 from sanpath.units import iops, percent
 
 _CLEARLY_LESS = 0.7
-"""Ratio of throughputs: batches make I/Os cheaper where more are in flight, seldom by more than this."""
+"""Ratio of throughputs that clearly differ: with more I/Os in flight, batches make each cheaper, rarely by more than
+this."""
 CLEARLY_LESS_BUSY = 0.1
-"""Difference of the shares of the time from which processors were clearly less busy: sanpath's own choice."""
+"""Difference of utilisations from which processors were clearly less busy: sanpath's own choice."""
 _SAME_BUSY_RATIO = 0.01
-"""Processors whose use differs by no more are as busy: sanpath's own choice, the last digit of most counters of
-use."""
+"""Difference of utilisations up to which processors are equally busy: sanpath's own choice, the last digit of most
+counters."""
 _FULL = 0.97
-"""What processors that limit show at least, because kernels count in ticks. Those that show it with fewer I/Os would
-have limited these."""
+"""Smallest reading of processors that limit, because kernels count in ticks. Processors that show it with fewer I/Os
+would have limited those."""
 _IN_PROPORTION = 1.3
-"""Most that a processor with clearly fewer I/Os is busier for each of them: some work is for many at once."""
+"""Largest increase of processor time per I/O with clearly fewer I/Os: some work is shared by many."""
 
 
 def follows_load(facts: Facts, load: LoadFacts, same_io: Sequence[LoadFacts], machine: str, fact: str) -> bool:
     """Whether processors are busy in proportion to the load's I/Os (utilisation law, Denning and Buzen 1978): then
-    they work for these alone, mostly in interrupts, which are charged to no process.
+    they work only for these, mostly in interrupts, which no process is charged for.
 
-    `same_io`: loads of other steps with the same I/O; `machine`: a host or an array; `fact`: how busy it is.
+    `same_io`: loads of other steps with the same I/O; `machine`: a host or an array; `fact`: its utilisation.
     """
-    for less, more, in_less, in_more in _at_other_loads(facts, load, same_io, machine):
+    for less, more, in_less, in_more in _pairs_of_steps(facts, load, same_io, machine):
         ratio = less.ops_per_second / more.ops_per_second
         at_less, at_more = _busy(in_less, fact), _busy(in_more, fact)
         if ratio <= _CLEARLY_LESS and 0 < at_less <= _IN_PROPORTION * at_more * ratio:
@@ -43,14 +44,14 @@ def follows_load(facts: Facts, load: LoadFacts, same_io: Sequence[LoadFacts], ma
 def less_busy_with_fewer(
     facts: Facts, load: LoadFacts, same_io: Sequence[LoadFacts], machine: str, fact: str
 ) -> float | None:
-    """How busy processors were at the least with clearly fewer of the same I/Os. None: as busy, or no such step, or
-    far less than these I/Os account for.
+    """Lowest utilisation of processors with clearly fewer of the same I/Os. None: they were as busy, there is no such
+    step, or it is far less than these I/Os explain.
 
-    Other work of a machine does not depend on the load: processors that are full only with more I/Os are filled by
-    these. The arguments are those of `follows_load`.
+    Other work of a machine does not depend on the load: if processors are full only with more I/Os, these fill them.
+    The arguments are those of `follows_load`.
     """
     found = []
-    for less, more, in_less, in_more in _at_other_loads(facts, load, same_io, machine):
+    for less, more, in_less, in_more in _pairs_of_steps(facts, load, same_io, machine):
         at_less, at_more = _busy(in_less, fact), _busy(in_more, fact)
         ratio = less.ops_per_second / more.ops_per_second
         if more is not load or ratio > _CLEARLY_LESS or not at_less:
@@ -63,44 +64,39 @@ def less_busy_with_fewer(
 
 
 def busy_for_load(row: FactRow) -> float:
-    """How busy the processors of a host are for a load, 0 to 1; 0: unknown.
-
-    Where the load's threads hardly wait for them, they are as if the others were idle: in M/M/1 the wait is
-    rho / (1 - rho) times the service, so rho = wait / (wait + service).
-    """
+    """Utilisation of a host's processors as the load sees it, 0 to 1; 0: unknown. If the load's threads hardly wait
+    for processors, it is as if the others were idle: in M/M/1 the wait is rho / (1 - rho) times the service, so rho =
+    wait / (wait + service)."""
     busy, ran, waited = (number(row, f) for f in ("cpu_ratio", "load_thread_run_ratio", "load_thread_wait_ratio"))
     return min(busy, waited / (ran + waited)) if ran else busy
 
 
 def quota_used(facts: Facts, load: LoadFacts) -> tuple[float, str]:
-    """Share of the fullest CPU quota of the load that is used, and a sentence about it. (0, ""): none is known.
-
-    When the quota is used up, the load's processes stop, on idle cores too.
-    """
+    """Share of the load's fullest CPU quota that is used, and a sentence about it. (0, ""): none is known. When a
+    quota is used up, the load's processes stop, even on idle cores."""
     row = facts.row_of(load)
     if not row["in_cpu_quota"] or row["cpu_quota_used_ratio"] is None:
         return 0.0, ""
     quota = f"CPU quota of {number(row, 'cpu_quota_cores'):.3g} cores"
     words = f"control group {row['cpu_group']} used {percent(number(row, 'cpu_quota_used_ratio'))} of its {quota}"
     if row["cpu_throttled_ratio"] is not None:
-        words += f" and was stopped by it in {percent(number(row, 'cpu_throttled_ratio'))} of the periods"
+        words += f" and was throttled in {percent(number(row, 'cpu_throttled_ratio'))} of the periods"
     return quota_used_ratio(row), words
 
 
-def busy_anyway(
+def background_busy_ratio(
     facts: Facts, load: LoadFacts, same_io: Sequence[LoadFacts], machine: str, fact: str
 ) -> tuple[float, str]:
-    """How far processors are busy whatever the load does, 0 to 1, and a sentence about it. (0, ""): they are not.
+    """Share of processors' utilisation that is independent of the load, 0 to 1, and a sentence about it. (0, ""):
+    none.
 
     1: they are as busy with clearly fewer of the same I/Os as with more. They poll, or do other work, and I/Os do not
-    fill them. 0: at least half of the time in which they are busy grows with these I/Os. The arguments are those of
-    `follows_load`.
-
+    fill them. 0: at least half of their busy time grows with these I/Os. The arguments are those of `follows_load`.
     Other hosts may keep an array busy whatever the test does, so it must also do clearly less in total, in I/Os and
     in bytes.
     """
-    found = (1.0, "it is as busy without the load") if _busy_without(facts, load, machine, fact) else (0.0, "")
-    for less, more, in_less, in_more in _at_other_loads(facts, load, same_io, machine):
+    found = (1.0, "it is as busy without the load") if _busy_without_load(facts, load, machine, fact) else (0.0, "")
+    for less, more, in_less, in_more in _pairs_of_steps(facts, load, same_io, machine):
         ratio = less.ops_per_second / more.ops_per_second
         machine_does_less = all(
             _in_total(in_less, rate) <= _CLEARLY_LESS * _in_total(in_more, rate)
@@ -120,17 +116,15 @@ def busy_anyway(
     return found if found[0] > 0 else (0.0, "")
 
 
-def as_busy_with_fewer(facts: Facts, load: LoadFacts, same_io: Sequence[LoadFacts], machine: str, fact: str) -> bool:
-    """Whether I/Os do not fill processors at all; see `busy_anyway`."""
-    return busy_anyway(facts, load, same_io, machine, fact)[0] == 1
+def is_background_busy(facts: Facts, load: LoadFacts, same_io: Sequence[LoadFacts], machine: str, fact: str) -> bool:
+    """Whether I/Os do not fill processors at all; see `background_busy_ratio`."""
+    return background_busy_ratio(facts, load, same_io, machine, fact)[0] == 1
 
 
-def _busy_without(facts: Facts, load: LoadFacts, machine: str, fact: str) -> bool:
-    """Whether an array is as busy while no load runs, with clearly fewer I/Os and bytes of all its hosts.
-
-    A sample that spans the begin of the load tells it as well: the load accounts for no more of it than the array is
-    ever busy, for the share of the time in which it ran.
-    """
+def _busy_without_load(facts: Facts, load: LoadFacts, machine: str, fact: str) -> bool:
+    """Whether an array is as busy while no load runs, with clearly fewer I/Os and bytes of all its hosts. A sample
+    that spans the start of the load also shows it: the load explains at most the array's highest utilisation, for the
+    share of the time in which it ran."""
     array = array_of(facts.topology, machine)
     idle = facts.idle_arrays.get(array)
     if idle is None or (read := idle.use.get(fact)) is None:
@@ -146,23 +140,23 @@ def _busy_without(facts: Facts, load: LoadFacts, machine: str, fact: str) -> boo
 
 
 def _in_total(rows: Sequence[FactRow], rate: str) -> float:
-    """What an array does in both directions; 0 for a host, whose own I/Os are not counted."""
+    """An array's rate in both directions; 0 for a host, whose own I/Os are not counted."""
     return sum(number(row, rate) for row in rows)
 
 
 def _busy(rows: Sequence[FactRow], fact: str) -> float:
-    """How busy processors are by rows of both directions; 0 where it was not read."""
+    """Utilisation of processors, by rows of both directions; 0 if it was not read."""
     return max((number(row, fact) for row in rows), default=0.0)
 
 
-def _at_other_loads(
+def _pairs_of_steps(
     facts: Facts, load: LoadFacts, same_io: Sequence[LoadFacts], machine: str
 ) -> Iterator[tuple[LoadFacts, LoadFacts, list[FactRow], list[FactRow]]]:
-    """Pairs of this step and another one, the one with the lower throughput first, and the rows of the machine in
-    each. A volume stands for its array, which may serve others as well."""
+    """Pairs of this step and another one, the one with the lower throughput first, and the machine's rows in each. A
+    volume stands for its array, which may also serve others."""
     kind = machine.partition(":")[0]
     of_array = array_of(facts.topology, machine) if kind in ("array", "volume") else None
-    # A virtual machine is a row of the hosts' table where its own counters are read.
+    # A virtual machine has a row in the hosts' table if its own counters are read.
     of_machine = facts.tables["host" if of_array is None else "array"].select(entity=of_array or machine)
     for other in same_io:
         less, more = sorted((load, other), key=lambda each: each.ops_per_second)

@@ -1,7 +1,8 @@
-"""How throughput follows the I/Os in flight around a step: d ln X / d ln N towards fewer and towards more of them.
+"""How throughput responds to the I/Os in flight around a step: d ln X / d ln N towards fewer and towards more of
+them.
 
-The elasticity is one where nothing waits (Little's law at constant latency). It is zero where an element is saturated
-(operational analysis, Denning and Buzen 1978), and below zero where more load makes the others slower.
+The elasticity is one if nothing waits (Little's law at constant latency). It is zero if an element is saturated
+(operational analysis, Denning and Buzen 1978), and negative if more load makes the others slower.
 """
 
 from __future__ import annotations
@@ -17,24 +18,24 @@ from sanpath.units import iops, kibibytes, outstanding, percent
 _LEAST_SPREAD = 0.02
 """Smallest relative spread between two runs of the same step."""
 _SAME_MIX = 0.05
-"""Steps whose mixes of directions differ by no more than this share are the same mix."""
+"""Largest difference of shares at which two mixes of directions are the same."""
 _SAME_IN_FLIGHT = 0.1
-"""Relative difference up to which two loads have as many I/Os in flight: sanpath's own choice."""
+"""Relative difference up to which two loads have the same number of I/Os in flight: sanpath's own choice."""
 _SAME_CEILING = 0.1
-"""Ratio up to which two throughputs stand at the same limit, whatever is at it now and then."""
+"""Ratio up to which two throughputs are at the same limit, despite occasional disturbances."""
 _OTHER_SIZE = 2.0
-"""Ratio of the larger to the smaller block from which sizes differ clearly."""
+"""Ratio of block sizes from which they clearly differ."""
 CLEARLY_FASTER, _BELOW_BOUND = 1.1, 0.95
-"""Ratio of throughputs that clearly differ, and of a throughput to its lower bound from which it is below that:
-sanpath's own choice."""
+"""Ratio of throughputs that clearly differ, and ratio of a throughput to its lower bound at which it is below that
+bound: sanpath's own choice."""
 COLLAPSED = 1.5
-"""Ratio of throughput before to after from which more load has made it collapse: repeated runs of one test differ far
+"""Ratio of throughput before to after from which more load made it collapse: repeated runs of one test differ far
 less."""
 
 
 @dataclass(frozen=True, slots=True)
 class Slope:
-    """Elasticity between two steps. `error`: its standard error; `other_load`: the step that it was computed with."""
+    """Elasticity between two steps. `error`: its standard error; `other_load`: the other step's load."""
 
     elasticity: float
     error: float
@@ -51,7 +52,7 @@ def slopes(load: LoadFacts, others: Sequence[LoadFacts]) -> tuple[Slope | None, 
 
 
 def same_io(loads: Sequence[LoadFacts], load: LoadFacts) -> list[LoadFacts]:
-    """The loads of other steps that do the same I/O in the same mix of directions, whatever is in flight."""
+    """The loads of other steps with the same I/O in the same mix of directions, whatever is in flight."""
 
     def share_of_step(each: LoadFacts) -> float:
         return each.ops_per_second / sum(other.ops_per_second for other in loads if other.step == each.step)
@@ -62,12 +63,12 @@ def same_io(loads: Sequence[LoadFacts], load: LoadFacts) -> list[LoadFacts]:
 
 
 def has_changed(loads: Sequence[LoadFacts]) -> bool:
-    """Whether what serves the same I/O has changed between its steps: one of them was slower than possible if those
-    with fewer and with more I/Os in flight are of one system.
+    """Whether the system that serves the same I/O has changed between its steps: one of them was slower than possible
+    if the steps with fewer and with more I/Os in flight belong to one system.
 
     A closed network whose service times do not depend on the load has at least the throughput N / (R + (N - 1) / X)
-    with N I/Os in flight, R being their time without a wait and X its ceiling (balanced job bounds, Zahorjan and
-    others 1982). The least latency and the largest throughput that were seen make the bound lower.
+    with N I/Os in flight, where R is their time without a wait and X is its ceiling (balanced job bounds, Zahorjan
+    and others 1982). Using the smallest latency and the largest throughput seen lowers the bound.
     """
     for load in loads:
         in_flight = load.in_flight_measured
@@ -83,10 +84,9 @@ def has_changed(loads: Sequence[LoadFacts]) -> bool:
 
 
 def falls_each_time(load: LoadFacts, other: LoadFacts, same: Sequence[LoadFacts], order: Sequence[str]) -> bool:
-    """Whether throughput falls because more I/Os are outstanding: it falls between two loads, and does so again with
-    yet more of them; or it is the same before as after the other load, with as many outstanding.
-
-    `same`: loads of the same I/O. `order`: the names of all steps."""
+    """Whether more outstanding I/Os make throughput fall: it falls between two loads, and again with yet more of
+    them; or it is the same before and after the other load, with the same number outstanding. `same`: loads of the
+    same I/O. `order`: the names of all steps."""
     at = order.index(other.step)
     again = (
         order.index(each.step)
@@ -104,7 +104,8 @@ def falls_each_time(load: LoadFacts, other: LoadFacts, same: Sequence[LoadFacts]
 
 
 def throughput_in_words(loads: Sequence[LoadFacts], load: LoadFacts) -> Iterator[str]:
-    """Says what throughput does as the load grows, if that shows a limit. Yields nothing where it grows as well."""
+    """Yield words for how throughput responds to a growing load, if that shows a limit. Nothing if throughput grows
+    as well."""
     for other_load in loads:
         if other_load.step == load.step or not other_load.comparable(load):
             continue
@@ -112,9 +113,9 @@ def throughput_in_words(loads: Sequence[LoadFacts], load: LoadFacts) -> Iterator
         if before.ops_per_second < COLLAPSED * after.ops_per_second:
             continue
         if after.asks_for_more_than(before):
-            meaning = "it collapses under load, which is no plateau"
+            meaning = "it collapses under load: that is not a plateau"
         elif None in (after.in_flight_configured, before.in_flight_configured) and after.at_least_as_many(before):
-            meaning = "something became slower, or the loads differ in what was not read"
+            meaning = "something became slower, or the loads differ in something not measured"
         else:
             continue
         times = after.latency_seconds / before.latency_seconds
@@ -124,7 +125,7 @@ def throughput_in_words(loads: Sequence[LoadFacts], load: LoadFacts) -> Iterator
     if (calm := flat_over_load(loads, load)) is not None:
         times, gain = load.in_flight_measured / calm.in_flight_measured, load.ops_per_second / calm.ops_per_second - 1
         yield (
-            f"{outstanding(calm.in_flight_measured)} reach the same throughput: {times:.1f} times as many bring "
+            f"{outstanding(calm.in_flight_measured)} reach the same throughput: {times:.1f} times as many add "
             f"{percent(gain)}, so something limits"
         )
     if (words := _over_block_sizes(loads, load)) is not None:
@@ -132,7 +133,8 @@ def throughput_in_words(loads: Sequence[LoadFacts], load: LoadFacts) -> Iterator
 
 
 def fewest_bytes_of_same_ops(loads: Sequence[LoadFacts], load: LoadFacts) -> float:
-    """Bytes a second of the load, or the fewest of a step with as many I/Os in flight and the same IOPS."""
+    """Smallest bytes a second of the load and of the steps with the same IOPS and the same number of I/Os in
+    flight."""
     same = (
         other
         for other in _as_many_in_flight(loads, load)
@@ -142,7 +144,8 @@ def fewest_bytes_of_same_ops(loads: Sequence[LoadFacts], load: LoadFacts) -> flo
 
 
 def _as_many_in_flight(loads: Sequence[LoadFacts], load: LoadFacts) -> list[LoadFacts]:
-    """The loads of other steps in this direction with as many I/Os in flight, which differ from it in size alone."""
+    """The loads of other steps in this direction with the same number of I/Os in flight, which differ from it only in
+    size."""
     others = (
         other
         for other in loads
@@ -152,20 +155,20 @@ def _as_many_in_flight(loads: Sequence[LoadFacts], load: LoadFacts) -> list[Load
 
 
 def _over_block_sizes(loads: Sequence[LoadFacts], load: LoadFacts) -> str | None:
-    """Words for steps with blocks of other sizes and as many I/Os in flight, if they have the same IOPS, or move the
-    same bytes. None: there are none, or neither is the same."""
+    """Words for steps with other block sizes and the same number of I/Os in flight, if they have the same IOPS or
+    move the same bytes. None: there are none, or neither is the same."""
     size = load.operation_bytes
     others = [other for other in _as_many_in_flight(loads, load) if other.operation_bytes]
     for rate, same, limit in (
         ("ops_per_second", "IOPS are the same", "I/Os, not bytes"),
-        ("bytes_per_second", "as many bytes are moved", "bytes, not I/Os"),
+        ("bytes_per_second", "bytes/s are the same", "bytes, not I/Os"),
     ):
         own = getattr(load, rate)
         alike = [other for other in others if isclose(getattr(other, rate), own, rel_tol=_SAME_CEILING)]
         sizes = [*(other.operation_bytes or 0.0 for other in alike), size] if size else []
         if sizes and max(sizes) >= _OTHER_SIZE * min(sizes):
             limits = f"{kibibytes(min(sizes))} to {kibibytes(max(sizes))}"
-            return f"{same} with blocks of {limits}: what limits counts {limit}"
+            return f"{same} with blocks of {limits}: the limit counts {limit}"
     return None
 
 

@@ -1,7 +1,7 @@
-"""The segments of a load's latency: a segment is what lies between two neighbouring clocks on the path of an I/O.
+"""The segments of a load's latency: each is the part between two neighbouring clocks on the path of an I/O.
 
 Every segment has its time as an interval, and its wait as (low, likely, high). A time that a source reports is
-narrow. A time that is a difference, or that includes service and wait together, is wide.
+narrow. A time that is a difference, or that includes both service and wait, is wide.
 """
 
 from __future__ import annotations
@@ -39,51 +39,54 @@ _SOFTWARE_SECONDS = 30e-6
 _MOST_SOFTWARE = 4.0
 """Multiple of it that no host exceeds without a queue: sanpath's own choice."""
 _ROUND_TRIP_SECONDS = 60e-6
-"""Command and status over a few switches and two adapters; each of them adds microseconds."""
+"""Command and status over a few switches and two adapters; each adds microseconds."""
 _LINK_BYTES_PER_SECOND = 800e6
-"""Data rate of 8GFC, assumed for the transfer of a block where no link was read."""
+"""Data rate of 8GFC, assumed for the transfer of a block if no link was read."""
 _SLOWEST_LINK_RATIO = 8.0
-"""That rate over the rate of the slowest link of a SAN, 1GFC or 1 Gb/s Ethernet."""
+"""That rate over the rate of a SAN's slowest link, 1GFC or 1 Gb/s Ethernet."""
 _MOST_ON_WIRE, _MOST_UNTIMED = 1.3, 2.0
-"""Ratio of a timed transfer to the time of its bytes on links that were counted, and of any other transfer to the
-shortest one, beyond which it has surely waited: sanpath's own choices."""
+"""Ratios beyond which a transfer has certainly waited: of a timed transfer to the time of its bytes on counted links,
+and of any other transfer to the shortest one. sanpath's own choices."""
 _SLOWEST_SERVICE_SECONDS = 0.03
-"""An I/O that takes longer has waited, whatever serves it: a vendor expects 17 to 20 ms of a LUN on its slowest
-drives."""
+"""Longest service time: an I/O that takes longer has waited, whatever serves it. A vendor expects 17 to 20 ms of a
+LUN on its slowest drives."""
 _LONGEST_DISTANCE_SECONDS = 0.2
 """Round trip to the other side of the Earth in fibre, 2 x 20,000 km at 200,000 km/s: no distance takes longer."""
 _SHORTEST_SERVICE_SECONDS = 100e-6
 """Arrays answer from cache or flash after a tenth of a millisecond (data sheets: 100 to 250 µs)."""
-_LONG_ANYWAY = 0.15
-"""Share of arrays whose service time is longer than their kind needs and is no wait: a mirror at a distance, a
+_LONG_SHARE = 0.15
+"""Share of arrays whose service time is longer than their kind needs, without being a wait: a mirror at a distance, a
 rebuild, failing media."""
 _BETWEEN = "between the host's and the array's clock"
 _OUTSIDE_TCP = "between the host's and the array's clock, without the time in TCP"
 _UNREAD = "arrived at the host, and not read yet, by TCP's clock"
 _SERVICE_INCLUDES_WAIT, _MOSTLY_SERVICE = 0.2, 0.25
-"""Share of saturated arrays whose own queue shows nothing: the wait for media is part of their service time. Share of
-a service time up to which it may exceed what any drive takes, and still tells no more than one just below that."""
+"""Share of saturated arrays whose own queue shows nothing, because the wait for media is part of their service time.
+And share of a service time by which it may exceed that of any drive and still be no stronger evidence than one just
+below."""
 _LIKELY_IN_SERVICE, _MOST_IN_SERVICE = 0.05, 0.5
-"""Share of a service time by the array's own clock, beyond what has surely waited, that is likely to be wait, and
-that is at most: sanpath's own choices."""
+"""Share of a service time by the array's own clock, beyond the certain wait, that is likely to be waiting; and the
+share that is at most. sanpath's own choices."""
 _SERVED_AT_ONCE = (8.0, 64.0)
-"""I/Os inside that fill hardly any array, and that fill one with even odds if nothing else is known: arrays serve at
-once anything from a few drives' number to some thousands."""
+"""I/Os inside that hardly fill any array, and that fill one with even odds if nothing else is known: arrays serve
+from a few drives' number to some thousands at once."""
 _SERVED_BY_ANY = (1.0, 4096.0)
 """I/Os that fill a single drive, and that fill any array."""
 _FEWEST_INSIDE = 2.0
-"""Fewer I/Os inside count as so many: sanpath's own choice, or the number of a single I/O would rule a place out."""
+"""Lower bound of the I/Os inside: sanpath's own choice. Otherwise the number of a single I/O would rule a place
+out."""
 _REQUEST_BYTES = 256 * 1024.0
-"""A larger I/O is several requests below the block layer, and these queue one behind another (NVMe: MDTS, 128 KiB to
-1 MiB; iSCSI: MaxBurstLength, 256 KiB by default, RFC 7143; Linux: max_sectors_kb, 512 or 1280)."""
-_REPEATS = 0.02
-"""Relative error of a mean time between two steps that do the same."""
-_WINDOWS_DIFFER = 0.05
-"""Relative difference of what load and array count, by their windows: sanpath's own choice."""
-_MUCH_SHORTER = 0.5
-"""Share of the time below the host up to which a bound of the array's time tells where most of it passes."""
-_OTHERS_MIX = (0.3, 2.0)
-"""Factors by which an array's mean over several hosts' I/Os may differ from the mean of the test's I/Os."""
+"""Largest size of one request. A larger I/O becomes several requests below the block layer, which queue one behind
+another (NVMe: MDTS, 128 KiB to 1 MiB; iSCSI: MaxBurstLength, 256 KiB by default, RFC 7143; Linux: max_sectors_kb, 512
+or 1280)."""
+_REPEAT_ERROR = 0.02
+"""Relative error of a mean time between two identical steps."""
+_WINDOW_DIFFERENCE = 0.05
+"""Relative difference between the counts of load and array, because their windows differ: sanpath's own choice."""
+_MUCH_SHORTER_RATIO = 0.5
+"""Share of the time below the host up to which a bound on the array's time shows where most of it passes."""
+_OTHERS_MIX_FACTORS = (0.3, 2.0)
+"""Factors by which an array's mean over several hosts' I/Os may differ from the mean over the test's."""
 
 
 def segments(
@@ -92,7 +95,7 @@ def segments(
     """The segments from the load down.
 
     `lighter`: the load of a step with fewer of the same I/Os in flight; a segment that takes longer now has begun to
-    wait. `lighter_ratio`: what the array did in that step over what it does now, at most 1; 1: unknown.
+    wait. `lighter_ratio`: the array's rate in that step over its rate now, at most 1; 1: unknown.
     """
     wire, in_flight = wire_seconds(facts.tables["link"], load), facts.in_flight_in(load.step)
     is_counted = wire is not None
@@ -100,9 +103,9 @@ def segments(
     lighter_segments = {} if lighter is None else {_same_place(s): s for s in segments(facts, lighter)}
     own_ratio = 1.0 if lighter is None else min(1.0, lighter.ops_per_second / load.ops_per_second)
     result: list[LatencySegment] = []
-    # A write that waits for a flush has its time and that of the flush for one I/O of the load.
+    # A write that waits for a flush takes its own time and the flush's, for one I/O of the load.
     remaining = load.cycle_seconds - load.latency_seconds
-    for segment in reversed(_limited(_without_waits(facts, load), load)):
+    for segment in reversed(_narrowed(_without_waits(facts, load), load)):
         remaining += max(0.0, segment.middle)
         # By Little's law. Of N, at most N - 1 wait at once while one is served.
         inside = in_flight * segment.middle / load.latency_seconds
@@ -114,7 +117,7 @@ def segments(
         times = (segment, transfer, is_counted, waiting_ratio, lighter_segment)
         ratio = lighter_ratio if segment.kind in ("array_service", "below") else 1.0
         wait = _wait(*times, ratio)
-        # What an array calls service may contain the wait for its media, which a step with fewer I/Os would show.
+        # An array's service time may contain the wait for its media, which a step with fewer I/Os would show.
         is_array_clock = segment.kind == "array_service" and segment.source == ARRAY_CLOCK
         may_hide_wait = is_array_clock and lighter_segment is None and wait[0] < _MOSTLY_SERVICE * segment.middle
         hidden, likelihood = _service_with_wait(segment, load, transfer) if may_hide_wait else (0.0, 1.0)
@@ -126,7 +129,7 @@ def segments(
                 independent_wait=_wait_by_own_times(segment, transfer, is_counted, 1.0, None),
                 hidden_wait_probability=hidden,
                 service_likelihood=likelihood,
-                filled_odds=2 * _filled(max(_FEWEST_INSIDE, inside), *_SERVED_BY_ANY)
+                filled_odds=2 * _filled_probability(max(_FEWEST_INSIDE, inside), *_SERVED_BY_ANY)
                 if segment.includes_service
                 else 1.0,
                 remaining_seconds=remaining,
@@ -136,8 +139,9 @@ def segments(
 
 
 def _above_idle_places(found: Sequence[LatencySegment], per_second: float) -> tuple[LatencySegment, ...]:
-    """The same segments. I/Os that wait above a queue with less than one I/O below it do not wait for what is there,
-    so that a wait there is a share of theirs as well. `per_second`: I/Os in flight for each second of latency."""
+    """The same segments, with waits above idle places. I/Os that wait above a queue with less than one I/O below it
+    do not wait for the element there, so a wait there is a share of their wait as well. `per_second`: I/Os in flight
+    for each second of latency."""
     result: list[LatencySegment] = []
     remaining = 0.0
     for segment, below in zip(found, [*found[1:], None], strict=True):
@@ -165,26 +169,22 @@ def _without_waits(facts: Facts, load: LoadFacts) -> list[LatencySegment]:
 
 
 def _service_with_wait(segment: LatencySegment, load: LoadFacts, transfer: float) -> tuple[float, float]:
-    """`hidden_wait_probability` and `service_likelihood` of a service time that may include a wait.
-
-    `transfer`: seconds of a block on the wire.
-    """
-    hidden = _filled(load.ops_per_second * segment.middle, *_SERVED_AT_ONCE)
+    """`hidden_wait_probability` and `service_likelihood` of a service time that may include a wait. `transfer`:
+    seconds of a block on the wire."""
+    hidden = _filled_probability(load.ops_per_second * segment.middle, *_SERVED_AT_ONCE)
     alone = max(segment.middle - transfer, segment.usual_service[0])  # Large blocks take longer.
-    return _SERVICE_INCLUDES_WAIT * hidden, _LONG_ANYWAY + (1 - _LONG_ANYWAY) * segment.likelihood_of(alone)
+    return _SERVICE_INCLUDES_WAIT * hidden, _LONG_SHARE + (1 - _LONG_SHARE) * segment.likelihood_of(alone)
 
 
-def _filled(inside: float, few: float, many: float) -> float:
-    """How probably so many I/Os fill what serves them, over that of `many`; `few` hardly ever do. The logarithm of
-    the number that is served at once is taken as uniformly distributed between them."""
+def _filled_probability(inside: float, few: float, many: float) -> float:
+    """Probability that this many I/Os fill the element that serves them, relative to that of `many`; `few` hardly
+    ever do. The logarithm of the number served at once is assumed to be uniform between the two."""
     return min(1.0, log(max(few, inside) / few) / log(many / few))
 
 
-def _limited(segments: Sequence[LatencySegment], load: LoadFacts) -> list[LatencySegment]:
-    """Limits each segment to what the others leave of the latency of the I/O, and of the time below a queue.
-
-    Sources that round report times that are too short, or too long.
-    """
+def _narrowed(segments: Sequence[LatencySegment], load: LoadFacts) -> list[LatencySegment]:
+    """Limits each segment to the part of the I/O's latency, and of the time below a queue, that the others leave.
+    Sources that round report times that are too short or too long."""
     limited = _no_longer_than(load.latency_bounds[1], segments)
     for index, segment in enumerate(limited):
         queue = segment.queue
@@ -196,7 +196,7 @@ def _limited(segments: Sequence[LatencySegment], load: LoadFacts) -> list[Latenc
 
 
 def _no_longer_than(total_seconds: float, segments: Sequence[LatencySegment]) -> list[LatencySegment]:
-    """Limits each segment to a total less the lowest times of the other segments."""
+    """Limits each segment to a total, less the lowest times of the other segments."""
     lowest = sum(segment.seconds[0] for segment in segments)
     return [
         replace(segment, seconds=(low, min(high, max(low, total_seconds - (lowest - low)))))
@@ -206,8 +206,8 @@ def _no_longer_than(total_seconds: float, segments: Sequence[LatencySegment]) ->
 
 
 def _same_place(segment: LatencySegment) -> tuple[str, str | None]:
-    """A key of the same place in another step: an array may report its volumes in one step and itself in another, and
-    TCP may time the transfer in one of them only."""
+    """A key for the same place in another step: an array may report its volumes in one step and itself in another,
+    and TCP may time the transfer only in one of them."""
     if segment.source in (TRANSFER_BY_TCP, _OUTSIDE_TCP):
         return segment.kind, segment.source
     return segment.kind, segment.entity if segment.kind == "host_queue" else None
@@ -220,7 +220,7 @@ def _host_queue(facts: Facts, load: LoadFacts, queue: HostQueue) -> LatencySegme
     return LatencySegment(
         "host_queue",
         queue.entity,
-        _within(queue.wait_seconds, queue.error_seconds),
+        _interval(queue.wait_seconds, queue.error_seconds),
         f"latency at the {queue.above.plane} less that at {queue.entity}",
         slots=slots,
         filled_ratio=in_slots / slots if slots else None,
@@ -246,10 +246,10 @@ def _below(facts: Facts, load: LoadFacts, below: Interval) -> list[LatencySegmen
 
 
 def _with_tcp(segments: Sequence[LatencySegment], tcp: TcpPath) -> list[LatencySegment]:
-    """The segments below the host with what TCP tells: the distance in them, and the transfer by its own clock.
+    """The segments below the host with TCP's readings: the distance in them, and the transfer by TCP's own clock.
 
-    What TCP does not have in its hands passes at the ends: on the host before it hands over or after it takes over,
-    and on the target before the array's clock starts.
+    Time outside TCP passes at the ends: on the host before it hands over or after it takes over, and on the target
+    before the array's clock starts.
     """
     result: list[LatencySegment] = []
     for segment in segments:
@@ -274,8 +274,8 @@ def _with_tcp(segments: Sequence[LatencySegment], tcp: TcpPath) -> list[LatencyS
 
 
 def _with_unread(segments: Sequence[LatencySegment], tcp: TcpPath) -> list[LatencySegment]:
-    """The segments below the host with what it reads late: it is not in the array, nor under way. An array's clock of
-    the transfer may include it, and loses what does not fit elsewhere."""
+    """The segments below the host with the time until the host reads received data: that time is neither in the array
+    nor under way. An array's clock of the transfer may include it, and loses what does not fit elsewhere."""
     between = [s for s in segments if s.kind in GAPS and not s.is_tcp]
     gap = sum(s.seconds[0] for s in between), sum(s.seconds[1] for s in between)
     low, high = received = tcp.at_receiver(gap)
@@ -290,13 +290,10 @@ def _with_unread(segments: Sequence[LatencySegment], tcp: TcpPath) -> list[Laten
 
 
 def _array(row: FactRow, below: Interval, parts: float, limited: float) -> list[LatencySegment]:
-    """The segments of an array that reports its service time.
-
-    `below`: time below the host's last clock. `parts`: I/Os at the array for one of the load. `limited`: share of the
-    load's I/Os that a limit holds.
-    """
+    """The segments of an array that reports its service time. `below`: time below the host's last clock. `parts`:
+    I/Os at the array for each of the load. `limited`: share of the load's I/Os that a limit holds back."""
     entity, spread = str(row["entity"]), number(row, "spread_seconds")
-    lowest_factor, highest_factor = _OTHERS_MIX if number(row, "foreign_ratio") > SHARED else (1.0, 1.0)
+    lowest_factor, highest_factor = _OTHERS_MIX_FACTORS if number(row, "foreign_ratio") > SHARED else (1.0, 1.0)
     times = {name: number(row, f"{name}_seconds") for name in ("qos_limit", "queue", "service")}
     inside = sum(times.values())
     if (longest := longest_ratio(inside, parts, below[1])) > 1:
@@ -308,16 +305,16 @@ def _array(row: FactRow, below: Interval, parts: float, limited: float) -> list[
         times, inside = {name: seconds * below[1] / inside for name, seconds in times.items()}, below[1]
     gap = max(0.0, sum(below) / 2 - inside)
     error = (below[1] - below[0]) / 2 + spread + (highest_factor - 1) * inside / 2
-    # As wide as the I/Os of others may make it.
+    # As wide as other hosts' I/Os may make it.
     width = max(1 - lowest_factor, (highest_factor - 1) / 2)
-    own = {name: _within(seconds, seconds * width) for name, seconds in times.items()}
+    own = {name: _interval(seconds, seconds * width) for name, seconds in times.items()}
     segments = []
     if row["san_seconds"] is not None:
         transfer = min(number(row, "san_seconds"), gap)
-        segments.append(LatencySegment("before_array_clock", entity, _within(gap - transfer, error), _BETWEEN))
+        segments.append(LatencySegment("before_array_clock", entity, _interval(gap - transfer, error), _BETWEEN))
         segments.append(LatencySegment("fabric", None, (transfer, transfer), TRANSFER_BY_ARRAY))
     else:
-        segments.append(LatencySegment("fabric", None, _within(gap, error), _BETWEEN))
+        segments.append(LatencySegment("fabric", None, _interval(gap, error), _BETWEEN))
     if times["qos_limit"]:
         segments.append(LatencySegment("cap", entity, own["qos_limit"], ARRAY_CLOCK, passing_ratio=limited))
     if row["queue_seconds"] is not None:
@@ -327,17 +324,17 @@ def _array(row: FactRow, below: Interval, parts: float, limited: float) -> list[
 
 
 def _shared_array(row: FactRow, below: Interval, load: LoadFacts) -> list[LatencySegment]:
-    """The segments of an array whose times are means over the I/Os of others as well. Empty: they narrow nothing.
+    """The segments of an array whose times are means over other hosts' I/Os as well. Empty: they narrow nothing.
 
-    The load's I/Os inside are no more than all that are (Little's law): its own spend no more time there than all of
-    them together, for each I/O of the load.
+    The load's I/Os inside are no more than all that are (Little's law): the load's spend no more time there than all
+    of them together, per I/O of the load.
     """
     if row["array_seconds"] is None:
         return []
     in_array = (number(row, "array_seconds") + number(row, "spread_seconds")) * number(row, "ops_per_second")
-    longest = (1 + _WINDOWS_DIFFER) * in_array / load.ops_per_second
-    counts_all = number(row, "bytes_per_second") >= (1 - _WINDOWS_DIFFER) * load.bytes_per_second
-    if not counts_all or longest > _MUCH_SHORTER * below[0]:
+    longest = (1 + _WINDOW_DIFFERENCE) * in_array / load.ops_per_second
+    counts_all = number(row, "bytes_per_second") >= (1 - _WINDOW_DIFFERENCE) * load.bytes_per_second
+    if not counts_all or longest > _MUCH_SHORTER_RATIO * below[0]:
         return []
     entity = str(row["entity"])
     return [
@@ -353,13 +350,13 @@ def _response(row: FactRow, below: Interval, parts: float) -> list[LatencySegmen
     gap = max(0.0, middle - sum(response) / 2)
     error = (below[1] - below[0] + response[1] - response[0]) / 2
     return [
-        LatencySegment("before_array_clock", str(row["entity"]), _within(gap, error), "above the array's clock"),
+        LatencySegment("before_array_clock", str(row["entity"]), _interval(gap, error), "above the array's clock"),
         LatencySegment("below", str(row["entity"]), response, "array, the transfer included"),
     ]
 
 
-def _within(middle: float, error: float) -> Interval:
-    """An interval around its middle, in seconds, never below zero."""
+def _interval(middle: float, error: float) -> Interval:
+    """An interval around a middle value, in seconds, never below zero."""
     return max(0.0, middle - error), middle + error
 
 
@@ -378,16 +375,16 @@ def _wait(
     """
     wait, certain = np.array(_wait_by_own_times(segment, wire, is_counted, waiting_ratio, lighter)), 0.0
     if segment.kind not in ("cap", "array_queue", "host_queue") and segment.source != ARRAY_CLOCK:
-        # Any I/O, even with no other in flight: hardly anything on a path needs so long to serve one.
+        # Any I/O, even alone: hardly anything on a path needs this long to serve one.
         certain = max(0.0, segment.seconds[0] - _SLOWEST_SERVICE_SECONDS - wire)
     if lighter is not None:
         grown, by_growth = _growth(segment, lighter, lighter_ratio)
-        # An I/O waits no longer than in the lighter step, and by what its time has grown since then. If fewer
-        # I/Os were inside the place itself, the growth alone tells.
+        # An I/O waits no longer than in the lighter step plus the growth of its time since then. If fewer I/Os were
+        # inside the place itself, only the growth counts.
         longest = np.minimum(lighter.wait + grown, by_growth)
         if by_growth[2] < inf and lighter_ratio < 1.0:
             longest[0] = min(longest[0], grown[0])
-        # A time that fewer I/Os take as well is distance, or a fixed latency, up to what a distance can take.
+        # A time that is the same with fewer I/Os is distance, or a fixed latency, up to the longest distance.
         farthest = _LONGEST_DISTANCE_SECONDS if segment.distance is None else segment.distance[1]
         wait = np.minimum(wait, longest)
         certain = max(0.0, certain - farthest, min(certain, 2 * by_growth[2] - certain))
@@ -396,22 +393,22 @@ def _wait(
 
 
 def _growth(segment: LatencySegment, lighter: LatencySegment, lighter_ratio: float) -> tuple[Times, Times]:
-    """By how many seconds the time has grown since the lighter step, and the wait that this leaves possible.
+    """The growth of the time since the lighter step, in seconds, and the wait that remains possible.
 
     The time rises at least evenly with the I/Os inside, S (1 + (N - 1) / k) for k equal servers of a closed network
-    (Reiser and Lavenberg 1980), from one I/O without any wait. With as many inside, as below a queue that was full in
-    both steps, it tells nothing: infinite.
+    (Reiser and Lavenberg 1980), from one I/O without any wait. With the same number inside, as below a queue that was
+    full in both steps, it is no evidence: infinite.
     """
-    error = _REPEATS * segment.middle * np.array([-1.0, 0.0, 1.0])
+    error = _REPEAT_ERROR * segment.middle * np.array([-1.0, 0.0, 1.0])
     grown = np.maximum(0.0, segment.times - lighter.times[::-1] + error)
     lighter_inside = lighter_ratio * lighter.middle / segment.middle if segment.middle else 1.0
-    return grown, grown / (1 - lighter_inside) if lighter_inside <= 1 - _REPEATS else np.full(3, inf)
+    return grown, grown / (1 - lighter_inside) if lighter_inside <= 1 - _REPEAT_ERROR else np.full(3, inf)
 
 
 def _wait_by_own_times(
     segment: LatencySegment, wire: float, is_counted: bool, waiting_ratio: float, lighter: LatencySegment | None
 ) -> Wait:
-    """(low, likely, high) seconds of waiting by the times of one step; `lighter` only raises the low bound."""
+    """(low, likely, high) seconds of waiting from the times of one step; `lighter` only raises the low bound."""
     (low, high), middle = segment.seconds, segment.middle
     nearest, farthest = segment.distance or (0.0, 0.0)
     grown = max(0.0, low - lighter.seconds[1]) if lighter is not None else 0.0
@@ -432,7 +429,7 @@ def _wait_by_own_times(
             if segment.kind == "fabric" and not timed and not is_counted:
                 certain = 0.0
             certain, shortest = max(grown, certain), shortest + (nearest + farthest) / 2
-            # A single I/O in flight waits for no other of the test; in a transfer, I/Os of others may come first.
+            # A single I/O in flight waits for no other of the test; in a transfer, other hosts' I/Os may come first.
             queueing_ratio = 1.0 if timed else waiting_ratio
             certain = max(0.0, queueing_ratio * certain)
             return certain, max(certain, queueing_ratio * middle - shortest), max(certain, high - nearest)

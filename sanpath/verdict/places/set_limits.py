@@ -1,4 +1,4 @@
-"""Limits of throughput that somebody set: of volumes, of volume groups, and of hosts."""
+"""Configured throughput limits: of volumes, of volume groups, and of hosts."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from sanpath.units import bandwidth, iops
 Rate = Literal["bytes_per_second", "ops_per_second"]
 RATES: tuple[Rate, Rate] = ("bytes_per_second", "ops_per_second")
 REACHED = 0.9
-"""Share of a limit from which it counts as reached: the mean over a step lies a little below the limit."""
-_ALL = 0.9
-"""Share of a load's I/Os from which all of them are meant: load and array count in different windows."""
+"""Share of a limit from which it counts as reached: the mean over a step is a little below the limit."""
+_ALL_RATIO = 0.9
+"""Share of a load's I/Os from which a limit holds all of them: load and array count in different windows."""
 _FORMATS: Mapping[Rate, Callable[[float], str]] = {"bytes_per_second": bandwidth, "ops_per_second": iops}
-_OWN = "its QoS limit of {}"
+_OWN_LIMIT_WORDS = "its QoS limit of {}"
 
 
 @dataclass(frozen=True, slots=True)
 class SetLimit:
     """A limit of reads and writes together.
 
-    `entity`: what is named as limited; `rate`: what is limited, at `limit` a second; `throughput`: what it applies
-    to, in a step. `is_own`: it is a volume's own; `is_of_volume`: it is a volume's or its group's. `words`: the limit
-    in words.
+    `entity`: the limited entity; `rate`: the limited rate, at `limit` a second; `throughput`: the throughput that it
+    applies to, in a step. `is_own`: it is a volume's own; `is_of_volume`: it is a volume's or its group's. `words`:
+    the limit in words.
     """
 
     entity: str
@@ -49,13 +49,11 @@ class SetLimit:
 
 
 def configured_limits(facts: Facts, load: LoadFacts) -> Iterator[SetLimit]:
-    """Yield the limits of the load's volumes, of their volume groups, and of its host.
-
-    Where the array reported none of the volumes in the step, the load is spread over them evenly.
-    """
+    """Yield the limits of the load's volumes, of their volume groups, and of its host. If the array reported none of
+    the volumes in the step, the load is assumed to be spread evenly over them."""
     topology, volumes = facts.topology, sorted(volumes_of(facts.topology, load, facts.tables))
     host, whole = only_host(topology, load.roots), load.whole or load
-    # What a host is given is shared by all parts of the test that run on it.
+    # All parts of the test on a host share the host's limit.
     is_alone = only_host(topology, whole.roots) == host
     on_host = facts.test_loads_in(load.step) if is_alone else facts.loads_in(load.step)
     volumes_on_host = volumes_of(topology, whole, facts.tables) if is_alone else volumes
@@ -71,10 +69,10 @@ def configured_limits(facts: Facts, load: LoadFacts) -> Iterator[SetLimit]:
             own = sum(throughput for entity, throughput in rows if entity == volume)
             of_group = sum(throughput for entity, throughput in rows if entity in members)
             group = f"the QoS limit of {{}} of its volume group {attributes.get('volume_group')}"
-            limits.append((volume, attributes.get(f"qos_{rate}"), own, True, _OWN))
+            limits.append((volume, attributes.get(f"qos_{rate}"), own, True, _OWN_LIMIT_WORDS))
             limits.append((volume, attributes.get(f"group_qos_{rate}"), of_group, True, group))
         if host is not None:
-            # A cloud limits the instance itself; an array limits what it gives a host.
+            # A cloud limits the instance itself; an array limits the I/O of a host.
             attributes = topology.entities[host].attributes
             is_instance = attributes.get("instance_type") is not None
             entity = volumes[0] if len(volumes) == len(volumes_on_host) == 1 and not is_instance else host
@@ -89,26 +87,26 @@ def configured_limits(facts: Facts, load: LoadFacts) -> Iterator[SetLimit]:
                     rate=rate,
                     limit=limit,
                     throughput=throughput,
-                    is_own=words == _OWN,
+                    is_own=words == _OWN_LIMIT_WORDS,
                     is_of_volume=is_of_volume,
                     words=formatted,
                 )
 
 
 def limited_ratio(facts: Facts, load: LoadFacts) -> float:
-    """Share of a load's I/Os that a reached limit holds: of one volume of several, those of that volume. 1: all of
-    them, or it is not known which."""
+    """Share of a load's I/Os that a reached limit holds back: of one limited volume among several, only that
+    volume's. 1: all of them, or it is not known which."""
     rates = {rate: sum(float(getattr(each, rate)) for each in facts.loads_in(load.step)) for rate in RATES}
     reached = [limit for limit in configured_limits(facts, load) if limit.used_ratio >= REACHED]
     if not reached:
         return 1.0
     held = sum(limit.throughput / rates[limit.rate] for limit in reached if rates[limit.rate])
-    is_part = 0 < held < _ALL and all(limit.is_of_volume for limit in reached)
+    is_part = 0 < held < _ALL_RATIO and all(limit.is_of_volume for limit in reached)
     return held if is_part else 1.0
 
 
 def own_limit(volume: str, rate: Rate, limit: float, throughput: float = 0.0) -> SetLimit:
-    """Return a limit that a volume may be given. `throughput`: what it would apply to, 0 where that is not known."""
+    """Return a volume's own limit. `throughput`: the throughput that it would apply to, 0 if that is not known."""
     return SetLimit(
         entity=volume,
         rate=rate,
@@ -116,7 +114,7 @@ def own_limit(volume: str, rate: Rate, limit: float, throughput: float = 0.0) ->
         throughput=throughput,
         is_own=True,
         is_of_volume=True,
-        words=_OWN.format(_FORMATS[rate](limit)),
+        words=_OWN_LIMIT_WORDS.format(_FORMATS[rate](limit)),
     )
 
 

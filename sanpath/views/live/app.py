@@ -321,7 +321,7 @@ class TextPrompt(Input):
         """Show the line and give it the keys. `purpose`: "mark" or "filter"."""
         self.purpose, self.value = purpose, ""
         self.placeholder = {
-            "mark": "text of the note; Esc: no note",
+            "mark": "text of the note; Esc: cancel",
             "filter": "text that a row must contain; empty: all rows",
         }[purpose]
         self.display = True
