@@ -90,8 +90,11 @@ LOAD = Table("load", tuple(Column(f"{n}_read_total", 64) for n in ("ops", "laten
 LUN = Table("lun", (Column("ops_read_total", 64), Column("latency_seconds_read_total", 64)))
 
 
-def on_linux(folder: Path, states: tuple[str, str], operations: tuple[int, int], **about: Scalar) -> FactRow:
-    """fio at 300 IOPS on dm-0 of db1, which has the paths sdb and sdc."""
+def on_linux(
+    folder: Path, states: tuple[str, str], operations: tuple[int, int], longer: int = 1, **about: Scalar
+) -> FactRow:
+    """fio at 300 IOPS on dm-0 of db1, which has the paths sdb and sdc. `longer`: how many times as long an I/O takes
+    over sdc."""
     out = RecordingBuilder(folder)
     out.source("fio", "fio", LOAD)
     out.source("db1", "linux_host", LUN)
@@ -113,9 +116,12 @@ def on_linux(folder: Path, states: tuple[str, str], operations: tuple[int, int],
         done = {"ops_read_total": 300 * at, "latency_seconds_read_total": 300 * at, "bytes_read_total": 300 * at}
         out.samples("fio", LOAD, at, {"fio": done})
         each = {"sdb": operations[0] * at, "sdc": operations[1] * at, "dm-0": 300 * at}
-        out.samples(
-            "db1", LUN, at, {e: {"ops_read_total": n, "latency_seconds_read_total": 2 * n} for e, n in each.items()}
-        )
+        times = {"sdc": 2 * longer}
+        counted = {
+            device: {"ops_read_total": n, "latency_seconds_read_total": times.get(device, 2) * n}
+            for device, n in each.items()
+        }
+        out.samples("db1", LUN, at, counted)
     facts = compute(out.write())
     assert {row["entity"] for row in facts.tables["device"]} == {"lun:db1/dm-0"}, "paths count with their map"
     (row,) = facts.tables["multipath"]
@@ -134,6 +140,12 @@ def test_the_array_s_word_makes_paths_unequal(tmp_path: Path) -> None:
     row = on_linux(tmp_path, ("active/optimized", "active/non-optimized"), (225, 75))
     assert row["equal_paths"] is False
     assert row["non_optimised_share"] == pytest.approx(0.25)
+
+
+@pytest.mark.parametrize("longer", [1, 3])
+def test_the_clocks_of_paths_tell_what_a_detour_costs(tmp_path: Path, longer: int) -> None:
+    states = ("active/optimized", "active/non-optimized")
+    assert on_linux(tmp_path, states, (225, 75), longer)["detour_ratio"] == pytest.approx(longer)
 
 
 def test_states_that_say_nothing_of_the_array_leave_it_open(tmp_path: Path) -> None:

@@ -124,6 +124,24 @@ def test_a_slow_array_is_first_spared_what_its_controllers_pass_on_to_each_other
         assert found.plan[0].commands[-1].endswith(f"--useano=0 --device {NAA}")
 
 
+def test_what_the_array_times_as_its_queue_waits_whatever_path_it_came_over(tmp_path: Path) -> None:
+    """Half of the I/Os cross the link between the controllers. Each is served in 3 ms, and the others wait for it."""
+    san = EsxSan(
+        tmp_path,
+        ports=[HOST_PORT, ARRAY_PORT, SECOND_HBA, SECOND_TARGET],
+        lun=ROUND_ROBIN,
+        states=("active/optimized", "active/non-optimized"),
+        shares=(0.5, 0.5),
+    )
+    for n in (16, 128):
+        flow = Flow(2000, n / 2000)
+        ports = {port.name: (1000 * 32 * 2076.0, NOTHING) for port in san.ports}
+        at_array = {"read": AtArray(0.003, queue=n / 2000 - 0.0034)}
+        san.step(f"t{n}", n, read=flow, ports=ports, array=at_array)
+    verdict = judged(san.write()).verdict
+    assert [bottleneck.kind for bottleneck in verdict.bottlenecks] == ["array"]
+
+
 @pytest.mark.parametrize("state", ["active/optimized", "active/non-optimized"])
 def test_paths_that_are_not_optimised_are_suspected_of_a_wait_that_no_array_reports(
     tmp_path: Path, state: str

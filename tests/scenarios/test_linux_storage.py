@@ -45,7 +45,7 @@ class Storage(San):
     sent_again: float = 0.0
     host_sent_again: float = 0.0
     path_seconds: float | None = None
-    depth: int | None = None
+    depth: int | None = 128
     flushing: float = 0.0
     maps: Mapping[str, tuple[str, ...]] = {"dm-0": ("sda", "sdb")}
     named: bool = False
@@ -219,8 +219,8 @@ def test_a_load_that_has_all_its_ios_outstanding_is_not_held_at_submission(tmp_p
 
 
 def test_a_device_that_nobody_names_is_the_one_that_carries_the_load(tmp_path: Path) -> None:
-    """The host's clock is read: no queue of the host is suspected, and what waits before the server's own clock is
-    the server's."""
+    """The host's clock is read and its device has free slots: no queue of the host is suspected, and what waits
+    before the server's own clock is the server's."""
     found = load_of(tmp_path, SERVED)
     (bottleneck,) = found.verdict.bottlenecks
     assert bottleneck.entity == "array:fa1"

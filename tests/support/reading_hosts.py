@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sanpath.diagnosis.model import Diagnosis
 from sanpath.model import Scalar
+from sanpath.recording.reading.recording import Recording
 from sanpath_collectors.fio.tables import LOAD
 from sanpath_collectors.linux_host.tables import LUN
 from tests.support.recording import RecordingBuilder
@@ -21,18 +22,19 @@ SERVICE = 6e-4
 class Reads:
     """What a host reads: `outstanding` I/Os of fio, of `configured` (None: of as many), of which `at_device` are at
     its only block device at a time, for `seconds` each. `has_rate`: fio was given a rate. `depth`: slots of the
-    device. `is_read`: whether a source reads it. `kind`: what it is. `machine`: the host on which it runs, "": one of
-    its own."""
+    device, None: not reported. `is_read`: whether a source reads it. `kind`: what it is. `machine`: the host on which
+    it runs, "": one of its own. `plane`: where the host's clock of the device starts."""
 
     outstanding: int
     at_device: int
     seconds: float = SERVICE
-    depth: int = 254
+    depth: int | None = 254
     is_read: bool = True
     kind: str = "disk"
     configured: int | None = None
     has_rate: bool = False
     machine: str = ""
+    plane: str = "guest_block"
 
     @property
     def ops(self) -> float:
@@ -50,7 +52,8 @@ class OnHosts(San):
 
     def _configuration(self, out: RecordingBuilder) -> None:
         for host, reads in self.hosts.items():
-            out.source(f"{host}/os", "linux_host", LUN)
+            table = replace(LUN, plane=reads.plane)
+            out.source(f"{host}/os", "linux_host", table)
             machine, device = reads.machine or host, f"{host}-sda" if reads.machine else "sda"
             about_host: dict[str, Scalar] = {"os": "Linux 6.1", "qos_ops_per_second": self.ops_limit}
             out.entity(f"{host}/os", "host", machine, ids={"name": (machine,)}, attributes=about_host)
@@ -62,7 +65,7 @@ class OnHosts(San):
                 done = self._done(reads, at)
                 sda = {"ops_read_total": done, "bytes_read_total": 8 * done, "in_flight": reads.at_device}
                 sda |= {"latency_seconds_read_total": round(1e3 * done * reads.seconds)}
-                out.samples(f"{host}/os", LUN, at, {device: sda})
+                out.samples(f"{host}/os", table, at, {device: sda})
 
     def _load(self, out: RecordingBuilder, last: float) -> None:
         (step,) = self.steps
@@ -94,8 +97,13 @@ class OnHosts(San):
 
 def reads_on_hosts(folder: Path, ops_limit: float | None = None, **hosts: Reads) -> Diagnosis:
     """A test of 30 seconds. `ops_limit`: of each host."""
+    return judged(recorded_reads(folder, ops_limit, **hosts))
+
+
+def recorded_reads(folder: Path, ops_limit: float | None = None, **hosts: Reads) -> Recording:
+    """Its recording."""
     unread = {"switch", "array", "disk"}
     san = OnHosts(folder / "r.sanpath", ports=[], leave_out=unread, hosts=hosts, ops_limit=ops_limit)
     ops, outstanding = sum(r.ops for r in hosts.values()), sum(r.outstanding for r in hosts.values())
     san.step("s", outstanding, block=4 * KIB, read=Flow(ops, outstanding / ops), seconds=30)
-    return judged(san.write())
+    return san.write()

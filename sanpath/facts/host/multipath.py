@@ -58,12 +58,13 @@ class _ConfiguredPath:
 class _Path:
     """A path in one step. `usable`: share of the step in which it could carry I/O.
 
-    `ops`: I/Os a second in the direction of the main load. `speed`: speed of its slower end, bits a second. None: not
-    known."""
+    `ops`: I/Os a second in the direction of the main load. `seconds`: their latency by a clock of the path. `speed`:
+    speed of its slower end, bits a second. None: not known."""
 
     configured: _ConfiguredPath
     usable: float | None
     ops: float | None
+    seconds: float | None
     speed: float | None
 
     @property
@@ -152,13 +153,13 @@ def _path(topology: Topology, step: UnderTest, configured: _ConfiguredPath) -> _
     usable = gauge(step.samples_of(configured.entity), "path_usable")
     if usable is None and configured.usable is not None:
         usable = float(configured.usable)
-    counter = f"ops_{step.load.direction}_total"
-    ops = rate(step.samples_of(configured.entity), counter)
-    if ops is None:
-        ops = rate(step.samples_of(configured.device), counter)
+    samples = [*step.samples_of(configured.entity), *step.samples_of(configured.device)]
+    ops = rate(samples, f"ops_{step.load.direction}_total")
+    waited = rate(samples, f"latency_seconds_{step.load.direction}_total")
+    seconds = waited / ops if ops and waited else None
     ends = [end for end in (configured.hba, configured.port) if end is not None]
     speeds = [speed for end in ends if (speed := _speed(topology, step, end)) is not None]
-    return _Path(configured, usable, ops, min(speeds, default=None))
+    return _Path(configured, usable, ops, seconds, min(speeds, default=None))
 
 
 def _speed(topology: Topology, step: UnderTest, port: str) -> float | None:
@@ -278,4 +279,17 @@ def _spread(paths: Sequence[_Path]) -> dict[str, FactValue]:
         "busiest_path_share": max(path.ops or 0.0 for path in used) / total,
         "idle_paths": float(sum((path.ops or 0.0) < _IDLE_RATIO * total for path in used)),
         "non_optimised_share": sum(path.ops or 0.0 for path in non_optimised) / total if all(has_state) else None,
+        "detour_ratio": _detour_ratio(used, non_optimised) if all(has_state) else None,
     }
+
+
+def _detour_ratio(used: Sequence[_Path], non_optimised: Sequence[_Path]) -> float | None:
+    """Return the mean latency over paths that are not optimised, over that of the others. None: not all paths that
+    carry I/O are timed, or there are none of either kind."""
+    carrying = [path for path in used if path.ops]
+    seconds = [
+        sum((path.ops or 0.0) * (path.seconds or 0.0) for path in paths) / sum(path.ops or 0.0 for path in paths)
+        for is_detour in (True, False)
+        if (paths := [path for path in carrying if (path in non_optimised) == is_detour])
+    ]
+    return seconds[0] / seconds[1] if len(seconds) == 2 and all(path.seconds for path in carrying) else None

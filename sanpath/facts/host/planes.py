@@ -61,13 +61,18 @@ def planes_of(topology: Topology, load: LoadFacts, planes: FactTable) -> list[Fa
         *_luns_by_bytes(topology, load, path, step_rows),
     ]:
         by_plane.setdefault(str(row["plane"]), row)
-    for plane in {str(row["plane"]) for row in step_rows}:
+    seen: set[frozenset[str]] = set()
+    for plane in sorted({str(row["plane"]) for row in step_rows}):
         parallel = parallel_devices(topology, load, planes, plane)
         alone = by_plane.get(plane)
+        devices = frozenset(str(row["entity"]) for row in parallel)
+        if devices in seen:
+            continue  # The block layers of machines of several kinds are one plane.
         if len(parallel) > 1 and _carries(row := combined(parallel), load):
             are_loads = alone is None or alone["entity"] in path or _are_of_several_machines(topology, parallel)
             if alone is None or _is_closer(row, alone, load, are_loads=are_loads):
                 by_plane[plane] = row
+                seen |= {devices} if len({row["plane"] for row in parallel}) > 1 else set()
         elif alone is None and (split := _split_among(parallel, load, path)) is not None:
             by_plane[plane] = split
         elif alone is None and (shared := _shared_device(topology, load, parallel, path, planes)) is not None:
@@ -82,9 +87,11 @@ def _shared_device(
     """Return the row of the device that carries a load together with others' I/O, or carries only a part of the load:
     the only device that the load may use, or the only busy one of a hypervisor whose devices move exactly the bytes
     of its virtual disks. None: there is none."""
-    if len(rows) == 1 and rows[0]["entity"] in path:
-        return rows[0]
     machines = {machine for root in load.roots for machine in machines_of(topology, root)}
+    if len(rows) == 1 and rows[0]["entity"] in path:
+        owner = machines.intersection(topology.related(str(rows[0]["entity"]), "attached_to"))
+        # That of one machine is not on the path of the others.
+        return rows[0] if not owner or owner == machines else None
     hosts = set(hosts_of_all(topology, load.roots)) - machines
     guests = {guest for host in hosts for guest in topology.related(host, "runs_on", "vm")}
     disks = {disk for guest in guests for disk in topology.related(guest, "attached_to", "vdisk")}
@@ -100,13 +107,30 @@ def _shared_device(
 
 def parallel_devices(topology: Topology, load: LoadFacts, planes: FactTable, plane: str) -> list[FactRow]:
     """Return one row for each device that the load may use at a plane; of several sources, that with the finest
-    clock."""
+    clock. The block layers of its machines are parallel, whatever their operating systems call them."""
     path = devices_of_load(topology, load)
     # If no source reports the load's LUNs, those of its machine, or of its host, may carry it together.
     path = path.union(*_unnamed_luns(topology, load, path))
     at_plane = planes.select(step=load.step, plane=plane)
+    at_plane = [*at_plane, *_of_other_machines(topology, load, planes, plane, at_plane)]
     rows = _uppermost(topology, [row for row in at_plane if row["entity"] in path])
     return _finest(_by_its_disks(topology, row, planes) for row in rows if row["direction"] == load.direction)
+
+
+def _of_other_machines(
+    topology: Topology, load: LoadFacts, planes: FactTable, plane: str, at_plane: Sequence[FactRow]
+) -> Iterator[FactRow]:
+    """Yield the rows of block layers in those machines of the load that have none at this one."""
+    machines = {machine for root in load.roots for machine in machines_of(topology, root)}
+
+    def owners(row: FactRow) -> set[str]:
+        return machines.intersection(topology.related(str(row["entity"]), "attached_to"))
+
+    here = {owner for row in at_plane for owner in owners(row)}
+    if plane in BLOCK_LAYERS and here and len(machines) > 1:
+        for other in BLOCK_LAYERS:
+            rows = planes.select(step=load.step, plane=other) if other != plane else []
+            yield from (row for row in rows if (owned := owners(row)) and not owned & here)
 
 
 def _uppermost(topology: Topology, rows: Sequence[FactRow]) -> list[FactRow]:

@@ -26,9 +26,10 @@ from sanpath.verdict.hypotheses.claim import (
     share_gone,
     taken_from_others,
 )
-from sanpath.verdict.hypotheses.queues import below_last_clock, host_is_unread, with_free_slots
+from sanpath.verdict.hypotheses.queues import use_below_full_queue
+from sanpath.verdict.hypotheses.unread_queues import below_last_clock, slots_are_unread, with_free_slots
 from sanpath.verdict.places.host_queues import DEPTH_ERROR, below_queues
-from sanpath.verdict.places.processors import is_background_busy
+from sanpath.verdict.places.processors import follows_load, is_background_busy
 from sanpath.verdict.places.table import PlaceTable
 from sanpath.verdict.places.tcp_path import held_up
 
@@ -124,7 +125,7 @@ def _before_clock(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:
     yield from _outside_tcp(table)
     yield from _read_late(table)
     between = below_last_clock(table)
-    idles = host_is_unread(table) and not _serves_one_at_a_time(table, between)
+    idles = slots_are_unread(table) and not _serves_one_at_a_time(table, between)
     if idles and (single := with_free_slots(table, between)) is not None and single.weight > 0:
         yield replace(single, weight=-single.weight)
     processors = _utilisations(table, row, *_PROCESSORS)
@@ -177,12 +178,12 @@ def _utilisations(table: PlaceTable, row: FactRow, *facts: str) -> Iterator[Evid
 
     A part that was as busy with fewer I/Os does not count, because I/Os do not fill it. A write cache may still be
     full of earlier writes. One part with headroom excludes nothing: another may be full. Flash serves many I/Os at
-    once, and is busy with a few.
+    once, and is busy with a few, unless its use is in proportion to them.
     """
     array = table.facts.topology.entities.get(str(row.get("entity")))
     is_flash = array is not None and array.attributes.get("media") == "flash"
     for fact in facts:
-        if is_flash and fact == _MEDIA:
+        if is_flash and fact == _MEDIA and not _is_in_proportion(table, row, fact):
             continue
         if (used := row.get(fact)) is None or (weight := at_limit(float(used), bursts=NO_BURSTS)) <= 0:
             continue
@@ -198,6 +199,10 @@ def _has_full_controllers(table: PlaceTable, row: FactRow) -> bool:
 def _is_background_busy(table: PlaceTable, row: FactRow, fact: str) -> bool:
     """Whether processors or media of the array are as busy with fewer I/Os, so that I/Os do not fill them."""
     return is_background_busy(table.facts, table.load, table.same_io, str(row["entity"]), fact)
+
+
+def _is_in_proportion(table: PlaceTable, row: FactRow, fact: str) -> bool:
+    return follows_load(table.facts, table.load, table.same_io, str(row["entity"]), fact)
 
 
 def _parts(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:
@@ -226,6 +231,7 @@ def _evidence_inside(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:
     yield from _parts(table, row)
     yield from taken_from_others(table)
     yield from _without_queue(table)
+    yield from use_below_full_queue(table)
     # It is busy only while an I/O is inside (utilisation law).
     inside = table.in_flight_inside("array_queue", "array_service") / max(1e-3, 1 - table.others_share)
     if (weight := at_limit(min(1.0, inside), DEPTH_ERROR)) < 0:

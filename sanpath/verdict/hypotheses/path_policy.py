@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from math import log
+from math import exp, log
 from statistics import fmean
 
 from sanpath.catalogue.values import ADAPTIVE_POLICIES, IN_TURN_POLICIES, SINGLE_PATH_POLICIES
 from sanpath.facts.fabric.load_shares import IN_USE
 from sanpath.facts.table import FactRow, number
 from sanpath.units import bandwidth, count, duration, in_series, percent
-from sanpath.verdict.evidence.likelihoods import at_limit, normal
+from sanpath.verdict.evidence.likelihoods import UNEXPLAINED, at_limit, normal
 from sanpath.verdict.hypotheses.claim import SELDOM, UNREAD, Claim, Evidence, conclusion_of
 from sanpath.verdict.places.host_queues import wait_at
 from sanpath.verdict.places.path_links import PathLink, path_links
@@ -51,6 +51,13 @@ _USED = 0.1
 over."""
 _NON_OPTIMISED = 0.7
 """Log-odds against a full array: multipathing uses such paths by mistake only, and pays for it with every I/O."""
+_QUEUE_OF_ALL = -4.0
+"""Least log-odds of a detour where I/Os wait in the array's own queue: sanpath's own choice, 1 to 55, as an array may
+count the way between its controllers as a queue."""
+_MOST_OF_DETOUR = 3.0
+"""The most that the times of paths say for or against a detour: sanpath's own choice, 20 to 1."""
+_FLOOR = 0.05
+"""Least density of a longer time of paths: a few I/Os may be others than most."""
 _NOT_SIDE_BY_SIDE = "throughput does not grow with the load: the paths are used one after the other, not side by side"
 _OVERTURN = ("a path policy that changes path after every I/O, at the same IOPS",)
 _UNMEASURED = "their bytes were not measured: either one path is used, or all of them one after the other"
@@ -176,20 +183,45 @@ def of_non_optimised(table: PlaceTable) -> Iterator[Claim]:
     """Claims where many I/Os arrive at a controller that does not own the volume.
 
     They cross the link between two controllers, of which no array tells how full it is. Whether they do so behind the
-    array's clock or before it differs from array to array.
+    array's clock or before it differs from array to array. Where the array times its queue apart from its service,
+    I/Os over any path wait in that.
     """
-    share = max((number(row, "non_optimised_share") for row in table.rows("multipath")), default=0.0)
+    rows = table.rows("multipath")
+    share = max((number(row, "non_optimised_share") for row in rows), default=0.0)
     if share <= _USED:
         return
     words = f"{percent(share)} of the I/Os use paths that are not optimised, and cross the link between controllers"
+    evidence = (Evidence(words, 0.0), *_detour(rows))
     overturn_if = ("the same throughput with all I/Os over optimised paths",)
     entity, latency_seconds = wait_at(table.facts, table.load, table.load.entity), table.load.latency_seconds
     inside, gaps = table.indices("array_queue", "array_service"), table.gaps
-    for explains, where, prior in (
-        (inside, "inside the array", _NON_OPTIMISED),
-        (gaps, "below the last clock that was read", _NON_OPTIMISED + (UNREAD if inside else 0.0)),
+    for explains, where, prior, own in (
+        (inside, "inside the array", _NON_OPTIMISED, _queue_of_all(table)),
+        (gaps, "below the last clock that was read", _NON_OPTIMISED + (UNREAD if inside else 0.0), ()),
     ):
         because = (words, f"{duration(table.seconds(explains))} of {duration(latency_seconds)} pass {where}")
         conclude = conclusion_of(table, "host", because, overturn_if)
         if explains:
-            yield Claim("path_policy", entity, explains, (Evidence(words, 0.0),), conclude, prior)
+            yield Claim("path_policy", entity, explains, (*evidence, *own), conclude, prior)
+
+
+def _queue_of_all(table: PlaceTable) -> Iterator[Evidence]:
+    """Evidence against a detour of what the array times as its queue: I/Os over any path wait in it."""
+    queue = sum(table.segments[index].wait[1] for index in table.indices("array_queue"))
+    share = queue / table.load.latency_seconds
+    if queue:
+        words = f"{duration(queue)} of {duration(table.load.latency_seconds)} are the array's own queue, of all paths"
+        yield Evidence(words, max(_QUEUE_OF_ALL, -share / UNEXPLAINED))
+
+
+def _detour(rows: Sequence[FactRow]) -> Iterator[Evidence]:
+    """Evidence of what the detour costs by the clocks of the paths: what limits there makes these I/Os wait, and no
+    others."""
+    ratios = [
+        number(row, "detour_ratio") for row in rows if row["detour_ratio"] and number(row, "non_optimised_share")
+    ]
+    if ratios:
+        longer = max(0.0, 1 - 1 / max(ratios))
+        costs, otherwise = _FLOOR + 2 * longer, _FLOOR + exp(-longer / UNEXPLAINED) / UNEXPLAINED
+        words = f"an I/O over them takes {max(ratios):.2f} times as long as over the others"
+        yield Evidence(words, max(-_MOST_OF_DETOUR, min(_MOST_OF_DETOUR, log(costs / otherwise))))

@@ -12,8 +12,8 @@ from sanpath.units import counted, duration
 from sanpath.verdict.evidence.tail import tail_weight
 from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Evidence, conclusion_of
 from sanpath.verdict.hypotheses.drives import SLOW_RATIO, drives_of_load, times_of_peers
-from sanpath.verdict.hypotheses.queues import host_is_unread, waits_with_free_slots
 from sanpath.verdict.hypotheses.tcp_windows import reports_windows
+from sanpath.verdict.hypotheses.unread_queues import host_is_unread, waits_with_free_slots
 from sanpath.verdict.places.device_rates import share_a_limit
 from sanpath.verdict.places.host_queues import WITHOUT_QUEUE, HostQueue
 from sanpath.verdict.places.scaling import fewest_bytes_of_same_ops

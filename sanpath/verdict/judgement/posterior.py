@@ -31,6 +31,7 @@ from sanpath.verdict.hypotheses import (
     retries,
     slow_drain,
     tcp_windows,
+    unread_queues,
     unseen,
     virtual_disks,
 )
@@ -57,7 +58,7 @@ HYPOTHESES: Sequence[_Hypothesis] = (
     load.claims,
     processors.claims,
     drives.claims,
-    queues.of_unread_host,
+    unread_queues.claims,
     unseen.claims,
 )
 """All modules that make claims. To add a hypothesis, write its module and list it here."""

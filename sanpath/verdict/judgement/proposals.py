@@ -21,7 +21,13 @@ from sanpath.topology.names import in_words
 from sanpath.topology.paths import io_paths
 from sanpath.units import in_series, outstanding
 from sanpath.verdict.hypotheses.claim import Claim
-from sanpath.verdict.hypotheses.queues import below_last_clock, host_is_unread, is_above_array_clock, unread_machines
+from sanpath.verdict.hypotheses.unread_queues import (
+    below_last_clock,
+    host_is_unread,
+    is_above_array_clock,
+    slots_are_unread,
+    unread_machines,
+)
 from sanpath.verdict.places.table import PlaceTable
 
 _FABRIC = ("link", "path_policy", "credit_stall", "retries", "unseen_in_tcp")
@@ -205,7 +211,7 @@ def load_steps(table: PlaceTable) -> Iterator[Proposal]:
 def _alone(table: PlaceTable) -> Iterator[Proposal]:
     """A single I/O. Its wait between the clocks is not a wait for a slot of an unread queue."""
     between = below_last_clock(table)
-    is_timed = host_is_unread(table) and is_above_array_clock(table, between)
+    is_timed = slots_are_unread(table) and is_above_array_clock(table, between)
     if is_timed and (below := table.in_flight_below(max(between))) <= _MAX_INSIDE_ALONE:
         # A place that serves one I/O at a time does so every 1/X seconds, even without a wait (utilisation law).
         with_service, without = 1 / (below + 1), min(1.0, 1 / max(below, 1e-9))

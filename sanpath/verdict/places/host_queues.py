@@ -204,7 +204,7 @@ def _slots_at_clock(facts: Facts, load: LoadFacts, plane: str) -> Iterator[_Slot
     """The slots of each device of a load that are filled before the clock of a plane starts."""
     rows = facts.tables["plane"]
     for row in planes.parallel_devices(facts.topology, load, rows, plane):
-        both = rows.select(step=load.step, plane=plane, entity=row["entity"])
+        both = rows.select(step=load.step, plane=row["plane"], entity=row["entity"])
         in_use = {str(each["direction"]): number(each, "in_flight_measured") for each in both}
         yield _Slots(str(row["entity"]), sum(in_use.values()), number(row, "queue_depth"))
 
@@ -268,7 +268,7 @@ def _by_slots(facts: Facts, last: HostQueue, rows: Sequence[FactRow]) -> tuple[f
         device = next(iter(tables["device"].select(step=row["step"], entity=row["entity"])), None)
         if device is None or not device["queue_depth"] or not device["in_flight"]:
             return None, None
-        both = tables["plane"].select(step=row["step"], plane=last.below.plane, entity=row["entity"])
+        both = tables["plane"].select(step=row["step"], plane=row["plane"], entity=row["entity"])
         operations = sum({str(each["direction"]): number(each, "ops_per_second") for each in both}.values())
         waiting = max(0.0, number(device, "in_flight") - number(device, "queue_depth"))
         # A coarse clock may show no time for short I/Os.
@@ -302,6 +302,18 @@ def _devices(facts: Facts, load: LoadFacts, last: HostQueue) -> list[FactRow]:
     plane, rows = last.below.plane, facts.tables["plane"]
     alone = rows.select(step=load.step, direction=load.direction, plane=plane, entity=last.entity)
     return planes.parallel_devices(facts.topology, load, rows, plane) or alone[:1]
+
+
+def devices_with_unread_slots(facts: Facts, load: LoadFacts) -> list[str]:
+    """The devices below the last clock of the host whose wait for slots it contains, and of whose slots nobody reads
+    the number, the fullest first."""
+    queues = host_queues(facts, load)
+    if not queues or queues[-1].below.plane not in planes.BLOCK_LAYERS or queues[-1].depth is not None:
+        return []
+    rows = [part for row in _devices(facts, load, queues[-1]) for part in _with_slots(facts, load, row)]
+    unread = [row for row in rows if row["queue_depth"] is None]
+    unread.sort(key=lambda row: -number(row, "in_flight_measured"))
+    return list(dict.fromkeys(str(row["entity"]) for row in unread)) if rows else [queues[-1].entity]
 
 
 def _with_slots(facts: Facts, load: LoadFacts, row: FactRow) -> list[FactRow]:

@@ -75,7 +75,7 @@ _SERVED_BY_ANY = (1.0, 4096.0)
 _FEWEST_INSIDE = 2.0
 """Lower bound of the I/Os inside: sanpath's own choice. Otherwise the number of a single I/O would rule a place
 out."""
-_REQUEST_BYTES = 256 * 1024.0
+REQUEST_BYTES = 256 * 1024.0
 """Largest size of one request. A larger I/O becomes several requests below the block layer, which queue one behind
 another (NVMe: MDTS, 128 KiB to 1 MiB; iSCSI: MaxBurstLength, 256 KiB by default, RFC 7143; Linux: max_sectors_kb, 512
 or 1280)."""
@@ -110,7 +110,7 @@ def segments(
         # By Little's law. Of N, at most N - 1 wait at once while one is served.
         inside = in_flight * segment.middle / load.latency_seconds
         if segment.includes_service:
-            inside *= max(1.0, (load.operation_bytes or 0.0) / _REQUEST_BYTES)
+            inside *= max(1.0, (load.operation_bytes or 0.0) / REQUEST_BYTES)
         serves = segment.includes_service or segment.kind == "host_receive"
         waiting_ratio = 1 - 1 / max(1.0, inside if serves else in_flight)
         lighter_segment = lighter_segments.get(_same_place(segment))
@@ -438,7 +438,7 @@ def _wait_by_own_times(
             longest = grown + _MOST_IN_SERVICE * max(0.0, high - grown)
             return grown, grown + _LIKELY_IN_SERVICE * (middle - grown), longest
         case _:
-            of_request = wire if is_counted else min(wire, _REQUEST_BYTES / _LINK_BYTES_PER_SECOND)
+            of_request = wire if is_counted else min(wire, REQUEST_BYTES / _LINK_BYTES_PER_SECOND)
             transfer = nearest + (of_request if segment.kind == "below" else 0.0)
             longest = max(grown, min(waiting_ratio * high - transfer, high - transfer - _SHORTEST_SERVICE_SECONDS))
             certain = min(longest, max(grown, low - _SLOWEST_SERVICE_SECONDS - wire))

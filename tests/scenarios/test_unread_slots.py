@@ -1,0 +1,122 @@
+"""The clock of a block layer contains the wait for the device's slots, whose number nobody reads.
+
+By Little's law the next clock tells how many I/Os are below them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from sanpath.diagnosis.model import Verdict
+from tests.scenarios.test_linux_storage import Storage
+from tests.support.san import KIB, AtArray, Flow
+from tests.support.stories import NOTHING, judged
+
+SLOTS = 8
+LUN, ARRAY = "lun:esx7/dm-0", "array:fa1"
+Step = tuple[int, int, float, float, float]
+"""I/Os in flight, KiB of each, I/Os a second, and their seconds at the array and between the clocks of host and
+array."""
+
+
+def verdict_of(
+    folder: Path, steps: Sequence[Step], depth: int | None = None, *, counts_bytes: bool = True
+) -> Verdict:
+    """fio on a device of the host, which waits below the clock of its block layer."""
+    san = Storage(folder, leave_out={"disk"}, technology="ethernet")
+    san.depth, san.counts_bytes = depth, counts_bytes
+    for number, (in_flight, kib, ops, served, _) in enumerate(steps):
+        flow = Flow(ops, in_flight / ops)
+        counted = (ops * kib * KIB * 1.04, NOTHING)
+        san.step(
+            f"s{number}",
+            in_flight,
+            block=kib * KIB,
+            read=flow,
+            disk={"read": flow},
+            ports={"fc1/7": counted, "fc1/1": counted},
+            array={"read": AtArray(served, queue=0.0, san=2e-5)},
+        )
+    return judged(san.write()).verdict
+
+
+def of_slots(in_flight: int, served: float, kib: int = 8) -> Step:
+    """A device that lets `SLOTS` I/Os through."""
+    ops = min(in_flight, SLOTS) / (served + 5e-5)
+    return in_flight, kib, ops, served, in_flight / ops - served
+
+
+def of_rate(in_flight: int, served: float, ops: float, kib: int = 8) -> Step:
+    """Something before the array's clock that serves so many I/Os a second, one after another."""
+    ops = min(ops, in_flight / (served + 5e-5 + 1 / ops))
+    return in_flight, kib, ops, served, in_flight / ops - served
+
+
+def probability(verdict: Verdict, entity: str) -> float:
+    return sum(suspect.probability for suspect in verdict.suspects if suspect.entity == entity)
+
+
+def odds(verdict: Verdict) -> float:
+    """Of the device's slots, against the array."""
+    return probability(verdict, LUN) / (probability(verdict, ARRAY) + 1e-3)
+
+
+@pytest.mark.parametrize("depth", [SLOTS, None])
+def test_a_full_device_is_named_whether_its_slots_are_counted_or_not(tmp_path: Path, depth: int | None) -> None:
+    """With 4 outstanding I/Os nothing passes between the clocks; with 16 and 64 there are 8 at the array."""
+    verdict = verdict_of(tmp_path, [of_slots(n, 0.003) for n in (4, 16, 64)], depth)
+    assert [bottleneck.entity for bottleneck in verdict.bottlenecks] == [LUN]
+    assert (verdict.grade in "AB") == (depth is not None)
+
+
+def test_a_device_with_free_slots_is_no_suspect(tmp_path: Path) -> None:
+    verdict = verdict_of(tmp_path, [of_slots(n, 0.003) for n in (4, 16, 64)], depth=128)
+    assert probability(verdict, LUN) < 0.05
+
+
+def test_what_serves_before_the_arrays_clock_takes_its_time_also_where_nothing_waits(tmp_path: Path) -> None:
+    """Free slots cost no time, but a server takes at least one part of its rate for each I/O."""
+    ops = SLOTS / 0.00305
+    slots, rate = (
+        verdict_of(tmp_path / name, steps)
+        for name, steps in (
+            ("a", [of_slots(n, 0.003) for n in (1, 16, 64)]),
+            ("b", [of_rate(n, 0.003, ops) for n in (1, 16, 64)]),
+        )
+    )
+    assert odds(slots) > 5 * odds(rate)
+
+
+@pytest.mark.parametrize(("kib", "longer"), [(8, 0.006), (32, 0.006), (32, 0.004)])
+def test_slots_hold_the_number_below_them_and_what_has_a_rate_holds_its_rate(
+    tmp_path: Path, kib: int, longer: float
+) -> None:
+    """In one of two steps an I/O takes longer at the array. With slots fewer of them pass, and as many are below."""
+    ops = SLOTS / 0.003
+    slots, rate = (
+        verdict_of(tmp_path / name, steps)
+        for name, steps in (
+            ("a", [of_slots(64, longer, kib), of_slots(64, 0.003)]),
+            ("b", [of_rate(64, longer, ops, kib), of_rate(64, 0.003, ops)]),
+        )
+    )
+    assert odds(slots) > 5 * odds(rate)
+
+
+def test_slots_that_more_ios_passed_in_another_step_are_not_full(tmp_path: Path) -> None:
+    """32 outstanding I/Os were all at the array. Now 8 are, and the others before its clock."""
+    free = (32, 8, 32 / 0.00305, 0.003, 5e-5)
+    kept, passed = (
+        verdict_of(tmp_path / name, [first, of_slots(64, 0.003)])
+        for name, first in (("a", of_slots(4, 0.003)), ("b", free))
+    )
+    assert probability(kept, LUN) > 0.3
+    assert probability(passed, LUN) < 0.05
+
+
+def test_a_load_whose_bytes_nobody_counts_has_a_rate_of_ios(tmp_path: Path) -> None:
+    slots = verdict_of(tmp_path, [of_slots(64, 0.006), of_slots(64, 0.003)], counts_bytes=False)
+    assert odds(slots) > 1
