@@ -1,7 +1,7 @@
 """The latency budget: the load's latency split over the observed planes, with an explicit remainder.
 
-A part is measured by a clock of its own, or is the difference of two adjacent planes of the same I/O path. Of a time
-between two planes that no source observes, the wait at what limits is as the verdict estimates it; the rest is the
+A part is measured by its own clock, or is the difference between two adjacent planes of the same I/O path. If no
+source observes the time between two planes, the verdict estimates the wait at the limit in it. The rest is the
 unexplained remainder. Transfer time that an array reports as SAN time belongs to the fabric.
 """
 
@@ -20,16 +20,16 @@ from sanpath.units import counted
 from sanpath.verdict.model import Judgement
 from sanpath.verdict.places.host_queues import HostQueue, below_queues, host_queues
 
-_BELOW_THE_HOST = ("link:", "array:", "array_port:", "volume:")
-"""Elements in which I/Os wait below all clocks of the host."""
+_BELOW_HOST = ("link:", "array:", "array_port:", "volume:")
+"""Prefixes of elements in which I/Os wait below all clocks of the host."""
 _ESTIMATED_WAIT = "waits there, as the verdict estimates"
-"""What a part is that no clock separates from the time around it."""
-_ABOVE_A_DEVICE = ("cgroup", "vdisk")
-"""Kinds of limits that are enforced above a block device."""
+"""Description of a wait that no clock separates from the time around it."""
+_ABOVE_DEVICE = ("cgroup", "vdisk")
+"""Kinds of entities that enforce their limits above a block device."""
 
 
 def latency_budget(facts: Facts, load: LoadFacts, judged: Judgement | None) -> LatencyBudget:
-    """The budget of one step and direction. `judged`: its judgement; waits are booked to what limits."""
+    """The budget of one step and direction. `judged`: its judgement, whose limiter the waits are attributed to."""
     limiter = judged.limiter if judged is not None else None
     layer = judged.bottlenecks[0].layer if judged is not None and limiter is not None else None
     queues = host_queues(facts, load)
@@ -47,8 +47,8 @@ def latency_budget(facts: Facts, load: LoadFacts, judged: Judgement | None) -> L
         *inside_parts,
     ]
     if judged is not None and limiter is not None:
-        parts += _estimated(judged, limiter, parts[len(queues) :], load.latency_seconds - _sum(parts))
-    # The remainder may be negative where planes overlap or clocks differ. It is shown, not cut off.
+        parts += _estimated_parts(judged, limiter, parts[len(queues) :], load.latency_seconds - _sum(parts))
+    # The remainder may be negative if planes overlap or clocks differ. It is shown as it is.
     remainder = load.latency_seconds - _sum(parts)
     lun = queues[0].entity if queues else str(array["entity"]) if array is not None else load.entity
     low, high = load.latency_bounds
@@ -58,14 +58,14 @@ def latency_budget(facts: Facts, load: LoadFacts, judged: Judgement | None) -> L
     return LatencyBudget(load.step, load.direction, lun, load.latency_seconds, tuple(parts), unexplained)
 
 
-def _estimated(
+def _estimated_parts(
     judged: Judgement, limiter: str, below: Sequence[BudgetPart], remainder: float
 ) -> Iterator[BudgetPart]:
-    """The wait at what limits below the host, where no clock separates it. What only remains, of all that was read,
-    is not known any better. `below`: the parts below the host; `remainder`: seconds that no part accounts for."""
+    """The estimated wait at the limiter below the host, if no clock separates this wait. A limiter found only by
+    exclusion has no such estimate. `below`: the parts below the host; `remainder`: seconds that no part contains."""
     first = judged.bottlenecks[0]
     waits = (judged.wait_seconds or 0.0) - _sum([part for part in below if part.limited_by == limiter])
-    if first.by_exclusion or not limiter.startswith(_BELOW_THE_HOST) or min(waits, remainder) <= 0:
+    if first.by_exclusion or not limiter.startswith(_BELOW_HOST) or min(waits, remainder) <= 0:
         return
     layer = "fabric" if limiter.startswith("link:") else first.layer
     plane = "wire" if layer == "fabric" else "array"
@@ -79,7 +79,7 @@ def _array_parts(row: FactRow, limiter: str | None, layer: str | None, cap: Bott
     part = _part("array", "array_back", entity, number(row, "service_seconds"), None, description, "measured")
     spread = number(row, "spread_seconds")
     parts = [replace(part, seconds=(part.seconds[0] - spread, part.seconds[1] + spread))]
-    # An array that does not report the wait for its limits counts it as its queue.
+    # An array that does not report the wait for its limits includes it in its queue time.
     is_cap = cap is not None and cap.entity == entity and not row["qos_limit_seconds"]
     for fact, part_layer, description in (
         ("queue_seconds", waits_in, LIMIT_WAIT if is_cap else "queue in the array"),
@@ -92,7 +92,7 @@ def _array_parts(row: FactRow, limiter: str | None, layer: str | None, cap: Bott
 
 
 def _response_part(row: FactRow, limiter: str | None, layer: str | None, cap: Bottleneck | None) -> BudgetPart:
-    """The part of an array that reports its own time and the transfer as one. It contains the wait for a full
+    """The part of an array that reports its own time and the transfer as one time. It includes the wait for a full
     link."""
     entity, is_link = str(row["entity"]), limiter is not None and limiter.startswith("link:")
     part_layer = layer if layer is not None and (is_link or limiter == entity) else "array_front"
@@ -106,7 +106,7 @@ def _response_part(row: FactRow, limiter: str | None, layer: str | None, cap: Bo
 def _fabric_parts(
     facts: Facts, load: LoadFacts, array: FactRow | None, remaining: float, limiter: str | None, is_stalled: bool
 ) -> list[BudgetPart]:
-    """The transfer of a block, and what its frames wait for: room on a full link, or transmit credit."""
+    """The transfer of a block, and the wait of its frames: for a full link, or for transmit credit."""
     rows = facts.tables["link"].select(step=load.step, direction=load.direction, on_loaded_path=True)
     busiest: Mapping[str, object] | None = max(rows, key=lambda row: number(row, "utilisation"), default=None)
     full = limiter if limiter is not None and limiter.startswith("link:") else None
@@ -124,7 +124,7 @@ def _fabric_parts(
         clock_words = "computed from its size and the link's speed"
     else:
         return []
-    # Without a full link, a few microseconds above the wire's time are the array's rounding.
+    # Without a full link, a few microseconds more than the wire needs are the array's rounding.
     is_delayed = wire is not None and (full is not None or spent > SLOW_TRANSFER_RATIO * wire)
     transfer = min(wire, spent) if wire is not None and is_delayed else spent
     parts = [_part("wire", "fabric", entity, transfer, None, f"transfer of a block, {clock_words}", method)]
@@ -138,10 +138,10 @@ def _fabric_parts(
 
 
 def _queue_part(queue: HostQueue, limiter: str | None, cap: Bottleneck | None) -> BudgetPart:
-    # Less than one waiting I/O is no queue: it is the time of system calls, file system and interrupts.
+    # Less than one waiting I/O is not a queue: it is the time of system calls, file system and interrupts.
     is_waiting = queue.waiting >= 1 and queue.wait_seconds > queue.error_seconds
     description = f"waits in the {queue.layer}'s queue above" if is_waiting else f"passes in the {queue.layer} above"
-    if cap is not None and is_waiting and cap.layer == queue.layer and cap.kind in _ABOVE_A_DEVICE:
+    if cap is not None and is_waiting and cap.layer == queue.layer and cap.kind in _ABOVE_DEVICE:
         description = f"{LIMIT_WAIT}, above"
     error = min(queue.error_seconds, queue.wait_seconds)
     seconds = queue.wait_seconds - error, queue.wait_seconds + error

@@ -1,9 +1,9 @@
 """The throughput that each element of the loaded path allows, as recorded or under a change.
 
 Links: the throughput of the test at which they are full (utilisation law, measured shares). Queues and the load
-itself: the I/Os that they keep in flight divided by the latency without a queue (Little's law). That latency is an
-interval, from the time that the array and the wire need to the latency of the lightest step. Further: limits that
-were set, and data sheets.
+itself: the number of I/Os that they keep in flight, divided by the latency without a queue (Little's law). That
+latency is an interval, from the time that the array and the wire need to the latency of the lightest step. Other
+ceilings: configured limits, and data sheets.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from sanpath.whatif.change import Change
 from sanpath.whatif.path_spread import PathUse, used_paths
 from sanpath.whatif.queue_slots import stages
 
-_OTHERS = 1.05
-"""From this ratio to the test's throughput on, others use a limit as well: the array and the load count alike."""
+_OTHERS_RATIO = 1.05
+"""Ratio of counted throughput to the test's from which others use a limit too: array and load agree more closely."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ceiling:
     """The throughput that an element allows for one direction of the load, in I/Os a second, [low, high].
 
-    `change`: under which setting. `in_flight`: I/Os that it keeps in flight, for queues and the load; None: it is no
-    queue.
+    `change`: the setting that gives this ceiling, in words. `in_flight`: number of I/Os that a queue or the load
+    keeps in flight; None: the element is neither.
     """
 
     entity: str
@@ -49,7 +49,7 @@ class Ceiling:
 
 
 def ceilings(facts: Facts, load: LoadFacts, change: Change, r0: Interval | None) -> list[Ceiling]:
-    """Every ceiling that is known. `r0`: latency without a queue under the change, None: unknown."""
+    """All known ceilings. `r0`: latency without a queue under the change, None: unknown."""
     found = [*_links(facts, load, change), *_caps(facts, load, change), *_data_sheets(facts, load)]
     return found if r0 is None else [*found, *_queues(facts, load, change, r0)]
 
@@ -57,8 +57,8 @@ def ceilings(facts: Facts, load: LoadFacts, change: Change, r0: Interval | None)
 def unloaded_interval(facts: Facts, load: LoadFacts, change: Change, lightest: LoadFacts | None) -> Interval | None:
     """Latency without a queue in seconds, [low, high]. None: unknown.
 
-    Low is the time that the array and one transfer take, high is the latency of the lightest step. `lightest`: a step
-    of the same I/O in which nothing was full.
+    Low is the time of the array and one transfer, high is the latency of the lightest step. `lightest`: a step of the
+    same I/O in which no element was full.
     """
     wire, wire_before = wire_times(facts, load, change)
     array_times = [
@@ -79,13 +79,13 @@ def unloaded_interval(facts: Facts, load: LoadFacts, change: Change, lightest: L
 
 
 def wire_times(facts: Facts, load: LoadFacts, change: Change) -> tuple[float | None, float | None]:
-    """Seconds that one transfer takes on the links, under a change and as recorded. None: unknown."""
+    """Seconds of one transfer on the links, under a change and as recorded. None: unknown."""
     speeds = {link: capacity.data_bytes_per_second for link, capacity in change.speeds.items()}
     return wire_seconds(facts.tables["link"], load, speeds), wire_seconds(facts.tables["link"], load)
 
 
 def in_flight_under(facts: Facts, load: LoadFacts, change: Change) -> float:
-    """I/Os of this direction that the load keeps in flight under a change."""
+    """Number of I/Os of this direction that the load keeps in flight under a change."""
     if change.in_flight is None:
         return load.in_flight_measured
     return load.in_flight_measured * change.in_flight / facts.in_flight_in(load.step)
@@ -130,7 +130,7 @@ def _links(facts: Facts, load: LoadFacts, change: Change) -> list[Ceiling]:
 
 
 def unknown_spread_reason(facts: Facts, load: LoadFacts, change: Change) -> str | None:
-    """Why the effect of another path policy cannot be predicted. None: it can, or no policy is changed."""
+    """Why the effect of a different path policy cannot be predicted. None: it can, or no policy is changed."""
     if not change.policies or load.operation_bytes is None:
         return None
     path_use = used_paths(facts, load, change)
@@ -142,8 +142,8 @@ def unknown_spread_reason(facts: Facts, load: LoadFacts, change: Change) -> str 
 
 
 def _rates(facts: Facts, load: LoadFacts, change: Change, size: float) -> dict[str, float]:
-    """Link → I/Os a second if all of the test crossed the link. If a step is too short for a switch's polls, the row
-    of another step is used."""
+    """Link → I/Os a second that it carries if the whole test crosses it. If a step is too short for a switch's polls,
+    the row of another step is used."""
     rows = facts.tables["link"].select(direction=load.direction)
     rows.sort(key=lambda row: row["step"] == load.step)
     rates = {str(row["entity"]): _available_bytes_per_second(row, change, size) for row in rows}
@@ -156,13 +156,13 @@ def _parallel_links(row: FactRow, used: Sequence[FactRow]) -> int:
 
 
 def _as_shared(row: FactRow, change: Change, size: float, parallel: int) -> Ceiling:
-    """The ceiling of a link, with its measured share of the test, or with an equal share for all parallel links."""
+    """The ceiling of a link: with its measured share of the test, or with equal shares of all parallel links."""
     entity = str(row["entity"])
     ceiling = number(row, "ceiling_bytes_per_second") or float("inf")
     faster = change.speeds.get(entity)
     if faster is None:
-        # Links that are used in turn have different shares in each window: with equal shares, each link's whole
-        # capacity counts.
+        # Links that are used in turn have different shares in each window. With equal shares, the whole capacity of
+        # each link counts.
         even_ceiling = max(ceiling, parallel * (_available_bytes_per_second(row, change, size) or 0.0))
         even_ceiling = even_ceiling if change.evenly else ceiling
         return Ceiling(entity, (ceiling / size, even_ceiling / size), f"at {row['speed']}" if row["speed"] else "")
@@ -175,7 +175,7 @@ def _as_shared(row: FactRow, change: Change, size: float, parallel: int) -> Ceil
 
 
 def _as_spread(facts: Facts, change: Change, path_use: PathUse, rates: dict[str, float]) -> list[Ceiling]:
-    """The ceilings of links with the shares that a policy would give them."""
+    """The ceilings of links with the shares of the test that a policy would give them."""
     names = {str(row["entity"]): row["speed"] for row in facts.tables["link"]}
     result = []
     for link, share in path_use.shares(rates).items():
@@ -186,13 +186,14 @@ def _as_spread(facts: Facts, change: Change, path_use: PathUse, rates: dict[str,
 
 
 def _available_bytes_per_second(row: FactRow, change: Change, size: float) -> float | None:
-    """Payload a second that a link could carry if all of the test crossed it. None: its speed is unknown."""
+    """Payload bytes a second of the test that a link could carry if the whole test crossed it. None: its speed is
+    unknown."""
     entity, capacity = str(row["entity"]), number(row, "capacity_bytes_per_second")
     if entity in change.speeds:
         capacity = change.speeds[entity].data_bytes_per_second
     if not capacity:
         return None
-    # Where the test's bytes are not known, all bytes of a link that the test does not cross belong to other hosts.
+    # If the test's bytes are unknown, all bytes of a link that the test does not cross belong to other hosts.
     others_only = row["foreign_bytes_per_second"] is None and not row["on_loaded_path"]
     foreign_rate = number(row, "bytes_per_second" if others_only else "foreign_bytes_per_second")
     full = number(row, "full_ratio")
@@ -200,24 +201,24 @@ def _available_bytes_per_second(row: FactRow, change: Change, size: float) -> fl
 
 
 def technology_of(row: FactRow) -> Technology:
-    """The technology of a link: Ethernet where it is not Fibre Channel."""
+    """The technology of a link: Ethernet if it is not Fibre Channel."""
     return "fibre_channel" if row["technology"] == "fibre_channel" else "ethernet"
 
 
 def _caps(facts: Facts, load: LoadFacts, change: Change) -> list[Ceiling]:
-    """Ceilings of limits that were set: for volumes, their groups and hosts, and for virtual disks."""
+    """Ceilings from configured limits: of volumes, their groups and hosts, and of virtual disks."""
     volumes = sorted(volumes_of(facts.topology, load, facts.tables))
     result, limits = [], list(_with_changes(configured_limits(facts, load), volumes, change))
     for set_limit in limits:
         total = sum(getattr(step_load, set_limit.rate) for step_load in facts.loads_in(load.step))
         fullest = max(each.used_ratio for each in limits if each.entity == set_limit.entity)
         is_lifted = set_limit.entity in change.lifted and set_limit.used_ratio >= (1 - COINCIDENT) * fullest
-        # Of several volumes or groups, each may carry a part of the test that is not known.
+        # With several volumes or groups, the part of the test that each carries is unknown.
         is_of_part = set_limit.is_of_volume and len(volumes) > 1
         if is_lifted or is_of_part or not total:
             continue
-        # What others take of it is not left for the test.
-        others = set_limit.throughput - total if set_limit.throughput > _OTHERS * total else 0.0
+        # The test can use only the part of the limit that others do not use.
+        others = set_limit.throughput - total if set_limit.throughput > _OTHERS_RATIO * total else 0.0
         if 0 < set_limit.limit < float("inf"):
             operations = load.ops_per_second * max(0.0, set_limit.limit - others) / total
             result.append(Ceiling(set_limit.entity, (operations,) * 2, f"with {set_limit.words}"))
@@ -241,7 +242,7 @@ def _caps(facts: Facts, load: LoadFacts, change: Change) -> list[Ceiling]:
 
 
 def _with_changes(limits: Iterable[SetLimit], volumes: Sequence[str], change: Change) -> Iterator[SetLimit]:
-    """Yield the limits that were set, the volumes' own as they are changed."""
+    """Yield the configured limits. A changed limit replaces the volume's own one."""
     changes = {(volume, rate): change.caps.get((volume, rate)) for volume in volumes for rate in RATES}
     for limit in limits:
         changed = changes.pop((limit.entity, limit.rate), None) if limit.is_own else None
@@ -252,7 +253,7 @@ def _with_changes(limits: Iterable[SetLimit], volumes: Sequence[str], change: Ch
 
 
 def _data_sheets(facts: Facts, load: LoadFacts) -> list[Ceiling]:
-    """Ceilings that a person noted down for the array or its volume."""
+    """Ceilings that were entered by hand for the array or its volume."""
     row = array_side(facts.topology, load, facts.tables)
     ends = [str(row["entity"])] if row is not None else []
     ends += [array for end in ends for array in facts.topology.related(end, "member_of", "array")]
@@ -264,7 +265,7 @@ def _data_sheets(facts: Facts, load: LoadFacts) -> list[Ceiling]:
         size = 1.0 if unit == "ops_per_second" else load.operation_bytes
         is_beaten = (entity, unit, direction) in beaten
         if entity in ends and size and direction in (None, load.direction) and not is_beaten:
-            # One figure for both directions is theirs together.
+            # A figure without a direction is the sum of both directions.
             share = 1.0 if direction else getattr(load, unit) / sum(getattr(each, unit) for each in loads)
             result.append(Ceiling(entity, (share * value / size,) * 2, f"by {source}"))
     return result

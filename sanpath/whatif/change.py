@@ -1,4 +1,4 @@
-"""A changed configuration: what `whatif` sets, and what relieving a bottleneck means."""
+"""A changed configuration: the settings of `whatif`, or the relief of a bottleneck."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sanpath.catalogue.capacity import Capacity
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """How the paths of a LUN are used. None: as recorded. `switch_operations`: I/Os down one path before the next."""
+    """The path policy of a LUN. None: as recorded. `switch_operations`: I/Os on one path before the next path."""
 
     name: str | None = None
     switch_operations: float | None = None
@@ -18,12 +18,12 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What differs from the recorded configuration; anything not named is as recorded.
+    """The differences from the recorded configuration. Everything else is as recorded.
 
-    `speeds`: link → its speed. `slots`: lun, vdisk → I/Os that it admits, infinite: it holds none back. `policies`:
-    lun → how its paths are used. `caps`: (volume or vdisk, unit) → its limit, infinite: lifted. `in_flight`: I/Os
-    that the load keeps in flight, both directions. `lifted`: entities that no longer limit. `evenly`: parallel links
-    carry equal shares, which they may not have done in a short step.
+    `speeds`: link → its speed. `slots`: lun, vdisk → number of I/Os that it admits, infinite: it holds none back.
+    `policies`: lun → its path policy. `caps`: (volume or vdisk, unit) → its limit, infinite: lifted. `in_flight`:
+    number of I/Os that the load keeps in flight, both directions. `lifted`: entities that no longer limit. `evenly`:
+    parallel links carry equal shares, which may not be so in a short step.
     """
 
     speeds: Mapping[str, Capacity] = field(default_factory=dict)
@@ -35,7 +35,7 @@ class Change:
     evenly: bool = False
 
     def __or__(self, other: Change) -> Change:
-        """Both changes at once; `other` wins where they differ."""
+        """Combine both changes. `other` wins if they differ."""
         return Change(
             {**self.speeds, **other.speeds},
             {**self.slots, **other.slots},

@@ -1,6 +1,6 @@
-"""The settings of everything that the test runs over: to compare two runs, and to change settings in a what-if. They
-include what sources report about entities (policy, queue depth, firmware), and what was measured in the step of the
-verdict: the speed of links and the depth of queues, which inventories often lack.
+"""The settings of all entities that the test uses: to compare two runs, and to change settings in a what-if. They
+include settings that sources report (policy, queue depth, firmware), and measured ones from the step of the verdict:
+the speed of links and the depth of queues, which inventories often lack.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _MEASURED = (
 
 
 def configuration(facts: Facts, load: LoadFacts | None) -> tuple[Setting, ...]:
-    """Settings of everything that `load`'s test runs over. Empty: `load` is None, as nothing was judged."""
+    """Settings of all entities that the test of `load` uses. Empty: `load` is None, because no step was judged."""
     if load is None:
         return ()
     values: dict[tuple[str, str], Scalar] = {}
@@ -50,7 +50,7 @@ def configuration(facts: Facts, load: LoadFacts | None) -> tuple[Setting, ...]:
 
 
 def cables_by_port(facts: Facts, load: LoadFacts) -> dict[str, list[Cable]]:
-    """Port → the cables that end there: ports of devices, and of the switches between them."""
+    """Port → the cables that end there, for ports of devices and of the switches between them."""
     paths = io_paths(facts.topology, *load.roots)
     cables_by_id = {c.id: c for c in (*cables(facts.topology), *(cable for path in paths for cable in path.cables))}
     by_port: dict[str, list[Cable]] = {}
@@ -61,13 +61,14 @@ def cables_by_port(facts: Facts, load: LoadFacts) -> dict[str, list[Cable]]:
 
 
 def controller_depth(controller: str) -> float | None:
-    """I/Os that a guest's driver gives a disk of a virtual controller. None: unknown."""
+    """Number of I/Os that a guest's driver sends to a disk of a virtual controller at once. None: unknown."""
     queue, _ = QUEUES.get(controller, (None, None))
     return None if queue is None else float(queue)
 
 
 def _under_test(facts: Facts, load: LoadFacts) -> list[str]:
-    """Machines, initiators, switch ports and switches, target ports, arrays, volumes, LUNs, virtual disks."""
+    """The machines, initiators, switch ports, switches, target ports, arrays, volumes, LUNs and virtual disks in
+    use."""
     topology = facts.topology
     entities: dict[str, None] = {}
     for path in io_paths(topology, *load.roots):
@@ -85,7 +86,8 @@ def _under_test(facts: Facts, load: LoadFacts) -> list[str]:
 
 
 def _virtual_disks(facts: Facts, load: LoadFacts) -> Iterator[str]:
-    """Virtual disks on the LUNs that the load addresses: their adapter is part of the test, counted or not."""
+    """Virtual disks on the LUNs that the load addresses. Their adapter is part of the test even if no source counts
+    them."""
     topology = facts.topology
     luns = {lun for root in load.roots for lun in luns_of(topology, root)}
     for root in load.roots:

@@ -1,4 +1,4 @@
-"""A load that mixes reads and writes keeps their ratio: the direction that is held back holds back the other one."""
+"""A load that mixes reads and writes keeps their ratio, so that a limit of one direction also limits the other."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from sanpath.whatif.change import UNCHANGED, Change
 from sanpath.whatif.predict import Prediction, ceilings_under, is_unexplained, unloaded_under, untested
 
 _ASSUMED = "the ratio of reads and writes: the load is assumed to keep it"
-_OWN_RATE = ("demand_limited", "healthy")
-"""Verdicts of a direction that may be paced on its own; the generator may then let the other direction run ahead."""
-_SAME_SHARE = 0.1
-"""The configured share of reads is kept if the measured one differs by less."""
+_PACED_VERDICTS = ("demand_limited", "healthy")
+"""Verdicts of a direction that may have its own rate limit. The generator may then not slow the other direction."""
+_MAX_SHARE_DIFFERENCE = 0.1
+"""Difference between measured and configured share of reads below which the load keeps the configured one."""
 
 
 def leader_of(facts: Facts, judgements: Sequence[Judgement], judged: Judgement) -> Judgement | None:
     """The judgement of the other direction of the same load in the step, if that direction sets the pace of this one.
 
-    It does if the load keeps the ratio of both, something other than the number of I/Os in flight limits it, and this
-    direction is not limited by anything of its own. Both directions share what is in flight.
+    It does under three conditions: the load keeps the ratio of both, something other than the number of I/Os in
+    flight limits the other direction, and this direction has no limit of its own. Both directions share the I/Os in
+    flight.
     """
     for other in judgements:
         is_opposite = other.load.step == judged.load.step and other.load.direction != judged.load.direction
@@ -36,9 +37,9 @@ def leader_of(facts: Facts, judgements: Sequence[Judgement], judged: Judgement) 
 def with_kept_ratio(
     facts: Facts, judgements: Sequence[Judgement], changes: Sequence[Change], predictions: Sequence[Prediction]
 ) -> list[Prediction]:
-    """The predictions, where a direction that another one leads changes by the same factor as that.
+    """The predictions, in which a direction changes by the same factor as the direction that leads it.
 
-    There is a change and a prediction for each judgement.
+    `changes`, `predictions`: one for each judgement.
     """
     found = list(predictions)
     for i, judged in enumerate(judgements):
@@ -52,7 +53,8 @@ def with_kept_ratio(
 
 
 def _keeps_ratio(facts: Facts, judged: Judgement, other: Judgement) -> bool:
-    """Whether both are of the same jobs, each of which was given the same share of reads and has it."""
+    """Whether both belong to the same jobs, and these have one configured share of reads, close to the measured
+    one."""
     jobs, pair = judged.load.jobs, (judged, other)
     shares = {facts.topology.entities[job].attributes.get("read_ratio") for job in jobs}
     share = next(iter(shares), None)
@@ -60,13 +62,13 @@ def _keeps_ratio(facts: Facts, judged: Judgement, other: Judgement) -> bool:
         return False
     reads = sum(each.load.ops_per_second for each in pair if each.load.direction == "read")
     measured = reads / sum(each.load.ops_per_second for each in pair)
-    has_own_rate = any(each.kind in _OWN_RATE for each in pair)
-    return 0 < share < 1 and abs(measured - share) < _SAME_SHARE and not has_own_rate
+    has_own_rate = any(each.kind in _PACED_VERDICTS for each in pair)
+    return 0 < share < 1 and abs(measured - share) < _MAX_SHARE_DIFFERENCE and not has_own_rate
 
 
 def _is_held(facts: Facts, judgements: Sequence[Judgement], judged: Judgement) -> bool:
-    """Whether nothing was found to limit a direction, or only its share of what is in flight, or what does is full in
-    the other direction."""
+    """Whether no own limit of a direction is known: none was found, or only its share of the I/Os in flight, or an
+    element that is full in the other direction."""
     bottleneck = next(iter(judged.bottlenecks), None)
     if bottleneck is not None and bottleneck.direction not in (None, judged.load.direction):
         return True
@@ -82,8 +84,8 @@ def _together(
     change: Change,
     predictions: tuple[Prediction, Prediction],
 ) -> tuple[Prediction, Prediction]:
-    """The first direction with the factor of the second one, which leads. A lower ceiling of the first one lowers it
-    for both."""
+    """The predictions of the first direction and of the second, which leads: the first changes by the factor of the
+    second. A lower ceiling of the first direction lowers both."""
     follower, leader = predictions
     load, ratio = judged[0].load, judged[0].load.ops_per_second / judged[1].load.ops_per_second
     own = ceilings_under(facts, judgements, judged[0], change)
@@ -91,13 +93,13 @@ def _together(
     if lowest is not None:
         most = lowest.ops_per_second[1]
         if before is None or most >= before.ops_per_second[1]:
-            most = max(most, load.ops_per_second)  # What was reached remains possible.
+            most = max(most, load.ops_per_second)  # The measured rate remains possible.
         leader = _at_most(
             facts, judgements, judged[1], change, leader, replace(lowest, ops_per_second=(most / ratio,) * 2)
         )
     predicted = _times(leader.predicted_ops_per_second, ratio) or (0.0, 0.0)
     r0 = unloaded_under(facts, judgements, judged[0], change)
-    # I/Os in flight move to the direction that is still slow; none is faster than without a queue.
+    # I/Os in flight move to the direction that is still slow. No I/O is faster than without a queue.
     kept = max(load.in_flight_measured, predicted[1] * r0[0] if r0 is not None else 0.0)
     limiting = Ceiling(leader.entity or "", (predicted[1], predicted[1]), leader.change)
     followed = replace(
@@ -125,7 +127,7 @@ def _at_most(
     prediction: Prediction,
     ceiling: Ceiling,
 ) -> Prediction:
-    """The prediction of a direction under a ceiling of the other one, in I/Os a second of this one."""
+    """The prediction of a direction under a ceiling of the other, converted to I/Os a second of this direction."""
     most = ceiling.ops_per_second[1]
     predicted = _clipped(prediction.predicted_ops_per_second, most)
     if predicted is None or predicted == prediction.predicted_ops_per_second:
@@ -144,7 +146,7 @@ def _at_most(
 
 
 def _lowest(ceilings: Sequence[Ceiling]) -> Ceiling | None:
-    """The lowest ceiling that is no number of I/Os in flight, which both directions share."""
+    """The lowest ceiling, except numbers of I/Os in flight, which both directions share."""
     return next((ceiling for ceiling in ceilings if ceiling.in_flight is None), None)
 
 

@@ -1,4 +1,4 @@
-"""What would limit next, once the full links of a verdict are relieved."""
+"""The next limit, after the full links of a verdict are relieved."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from sanpath.whatif.change import Change
 
 
 def with_next_limit(facts: Facts, judgement: Judgement) -> Judgement:
-    """The judgement, with the next limit once its full links are relieved, and the share of the latency that
+    """The judgement, with the next limit after its full links are relieved, and the share of the latency that
     disappears then.
 
-    `facts`: those that hold in its step. Unchanged where no counted link is full in the load's direction, or the link
-    carries a part of the load alone, or is full for a part of the time, in which the figures of the step are not
-    those of the load. A step that was not steady predicts nothing.
+    `facts`: the facts of its step. The judgement is unchanged if no counted link is full in the load's direction, or
+    if the link carries only a part of the load. It is also unchanged if the link is full for only a part of the time,
+    because the step's means do not describe that part. A step that was not steady predicts nothing.
     """
     first = next(iter(judgement.bottlenecks), None)
     if (
@@ -49,7 +49,7 @@ def with_next_limit(facts: Facts, judgement: Judgement) -> Judgement:
 
 
 def _is_of_all_parts(facts: Facts, first: Bottleneck, load: LoadFacts) -> bool:
-    """Whether every part of a load crosses a link, or one that is full together with it."""
+    """Whether every part of a load crosses the full link, or another link that is full together with it."""
     key = {"step": load.step, "direction": first.direction}
     return all(
         any(row["on_loaded_path"] and row["entity"] in first.elements for row in part.tables["link"].select(**key))
@@ -59,13 +59,14 @@ def _is_of_all_parts(facts: Facts, first: Bottleneck, load: LoadFacts) -> bool:
 
 
 def _next_limit(facts: Facts, load: LoadFacts, binding: Sequence[FactRow]) -> Next | None:
-    """What limits once all links of `binding` are relieved together. None: their possible speed is unknown."""
+    """The limit after all links of `binding` are relieved together. None: it is unknown, or the possible speed of a
+    link is."""
     speeds = {str(row["entity"]): faster for row in binding if (faster := faster_link(row)) is not None}
     if load.operation_bytes is None or len(speeds) < len(binding):
         return None
     change = Change(speeds=speeds)
     limits = list(ceilings(facts, load, change, unloaded_interval(facts, load, change, None)))
-    if not limits:  # It is not known of any place how much of the load passes it.
+    if not limits:  # For no element is the load's share known.
         return None
     first = min(limits, key=order)
     # Clocks that overlap can make the segments longer than the total; the measured rate is still possible.
@@ -84,5 +85,5 @@ def faster_link(row: FactRow) -> Capacity | None:
 
 
 def order(ceiling: Ceiling) -> tuple[float, str, str]:
-    """Sorts ceilings, the lowest first."""
+    """Sort key of ceilings, the lowest first."""
     return ceiling.ops_per_second[1], ceiling.entity, ceiling.change

@@ -1,9 +1,9 @@
-"""How a multipath policy spreads a LUN's I/Os over links, and the throughput that this allows.
+"""The spread of a LUN's I/Os over links by its multipath policy, and the throughput that this spread allows.
 
-Round Robin with a batch larger than the I/Os in flight uses one path at a time. Each path carries its batch at the
-rate of its own slowest link. Only the I/Os in flight when the path changes overlap with the next batch: (1 + in
-flight / batch) times one path's rate (closed-loop event simulation of two 4GFC paths, 32 of 1,000 in flight: 1.029;
-this formula: 1.032). Equal shares over unequal paths are limited by the slower: k times the slowest.
+Round Robin with a batch larger than the number of I/Os in flight uses one path at a time. Each path carries its batch
+at the rate of its own slowest link. Only the I/Os in flight when the path changes overlap with the next batch: (1 +
+in flight / batch) times one path's rate (closed-loop event simulation of two 4GFC paths, 32 of 1,000 in flight:
+1.029; this formula: 1.032). Equal shares over unequal paths are limited by the slower: k times the slowest.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _STANDBY = ("standby", "ghost", "passive", "disabled", "dead", "active/non", "ac
 
 @dataclass(frozen=True, slots=True)
 class PathLinks:
-    """One path of a LUN. `links`: link → share of the path's I/Os that cross it, below one where routes split."""
+    """One path of a LUN. `links`: link → share of the path's I/Os that cross it, below one if routes split."""
 
     links: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
 class PathUse:
-    """The LUN whose paths carry the load, and how it uses them. `policy`: with all known values filled in."""
+    """The LUN whose paths carry the load, and its use of them. `policy`: with all known values filled in."""
 
     lun: str
     paths: Sequence[PathLinks]
@@ -39,11 +39,11 @@ class PathUse:
 
     @property
     def in_turn(self) -> bool:
-        """Whether each batch of I/Os goes down a single path, and the next batch down the next path."""
+        """Whether each batch of I/Os uses a single path, and the next batch the next path."""
         return self.policy.name in IN_TURN_POLICIES and len(self.paths) > 1
 
     def shares(self, rates: Mapping[str, float]) -> dict[str, float]:
-        """Link → share of the load's I/Os. `rates`: link → I/Os a second of the test alone that it can carry."""
+        """Link → share of the load's I/Os. `rates`: link → I/Os a second of the test that it can carry."""
         path_shares = self._path_shares([self.rate(path, rates) for path in self.paths])
         shares: dict[str, float] = {}
         for path_share, path in zip(path_shares, self.paths, strict=True):
@@ -52,7 +52,7 @@ class PathUse:
         return shares
 
     def one_after_the_other(self, rates: Mapping[str, float], in_flight: float) -> float | None:
-        """I/Os a second with paths used in turn. None: they are used in parallel, or the batch is unknown."""
+        """I/Os a second over paths used in turn. None: they are used in parallel, or the batch is unknown."""
         batch = self.policy.switch_operations
         if not self.in_turn or batch is None or batch <= in_flight:
             return None
@@ -74,8 +74,8 @@ class PathUse:
 
 
 def used_paths(facts: Facts, load: LoadFacts, change: Change) -> PathUse | None:
-    """The paths that carry the load and the policy under a change. None: there is not exactly one LUN with known
-    paths."""
+    """The paths that carry the load, and the policy under a change. None: the number of LUNs with known paths is not
+    one."""
     rows = facts.tables["multipath"].select(step=load.step)
     luns = [row for row in rows if facts.topology.related(str(row["entity"]), "member_of", "path")]
     if len(luns) != 1:
@@ -95,7 +95,7 @@ def used_paths(facts: Facts, load: LoadFacts, change: Change) -> PathUse | None:
 
 
 def _usable_paths(facts: Facts, load: LoadFacts, lun: str) -> list[PathLinks]:
-    """The paths that can carry I/O, the busiest first. Empty: the ends of one of them are not known."""
+    """The paths that can carry I/O, the busiest first. Empty: the ends of one of them are unknown."""
     routes = io_paths(facts.topology, *load.roots)
     rows = facts.tables["link"].select(step=load.step, direction=load.direction)
     busy = {str(row["entity"]): number(row, "bytes_per_second") for row in rows}

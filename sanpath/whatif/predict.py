@@ -1,10 +1,10 @@
-"""What the test would reach under another configuration, step by step, and what would limit it then.
+"""Predicts each step of the test under another configuration, and what would limit it then.
 
-The high end of a prediction is the lowest known ceiling. The low end is what the untested remainder of the path has
-carried, and a little more if no I/Os queued in it. If the remainder keeps its latency, throughput lies between two
-bounds. The lower is a closed loop over one queue with exponential service (mean value analysis, Reiser and Lavenberg
-1980). The upper is the high end, which a queue with constant service reaches. A step whose throughput the known
-ceilings do not explain is not predicted: something else limits it.
+The high end of a prediction is the lowest known ceiling. The low end is the throughput that the untested remainder of
+the path has carried, and a little more if no I/Os queued in it. If the remainder keeps its latency, throughput lies
+between two bounds. The lower is a closed loop over one queue with exponential service (mean value analysis, Reiser
+and Lavenberg 1980). The upper is the high end, which a queue with constant service reaches. A step whose throughput
+the known ceilings do not explain is not predicted: something else limits it.
 """
 
 from __future__ import annotations
@@ -27,34 +27,35 @@ from sanpath.whatif.next_limit import order
 from sanpath.whatif.proven_ceilings import all_ceilings, array_dominates
 from sanpath.whatif.queue_slots import unread_queue_reason
 
-_EXPLAINED = 0.85
-"""The known ceilings explain a step whose throughput is at least this share of that of such a closed loop."""
-_MOST_IN_FLIGHT = 10_000
-"""I/Os in flight beyond which throughput no longer grows for any latency of a storage network."""
-_MODEL = 0.03
+_EXPLAINED_RATIO = 0.85
+"""Ratio of a step's throughput to such a closed loop's from which the known ceilings explain the step."""
+_MAX_IN_FLIGHT = 10_000
+"""Number of I/Os in flight beyond which throughput no longer grows at any latency of a storage network."""
+_MODEL_ERROR = 0.03
 """Relative error of a likely value: frames of a link, shares of paths, the latency without a queue."""
 _LOW_QUEUEING = 0.1
-"""Ratio of queue to service time up to which an array has the headroom below."""
+"""Ratio of queue to service time below which an array has the headroom `_HEADROOM`."""
 _HEADROOM = 1.4
-"""The remainder of the path can carry at least this multiple of what it carried, if I/Os queue for a tenth of their
+"""Smallest ratio of possible to carried throughput of the remainder of the path, if I/Os queue for a tenth of their
 service time.
 
-Eight servers are then busy for seven tenths of the time, and fewer servers less (Erlang C).
+Eight servers are then busy for seven tenths of the time, and fewer servers for less (Erlang C).
 """
-_WITHOUT_R0 = "the latency without a queue: too few I/Os may be outstanding to reach this"
-_BEYOND = 1.03
-"""A prediction exceeds what an element has carried if it is larger by at least this factor."""
+_R0_UNKNOWN = "the latency without a queue: too few I/Os may be outstanding to reach this"
+_EXCEEDS_RATIO = 1.03
+"""Ratio from which a prediction exceeds the highest throughput that an element has carried."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
     """One direction of a step as it was recorded, and its prediction.
 
-    `limit`: what limited it, None: unknown; `grade`: how well the verdict of the step is supported. `kept_in_flight`:
-    I/Os of this direction in flight under the change. `entity` and `change`: what would limit, and under which
-    setting. `likely_ops_per_second`: the throughput if untested elements keep their latency, None: the latency
-    without a queue is unknown. `ceilings`: those known under the change, the lowest first. `untested`: elements that
-    have never carried as much. `unknown`: why nothing is predicted; every predicted field is then None.
+    `limit`: the entity that limited it, None: unknown; `grade`: how well the verdict of the step is supported.
+    `kept_in_flight`: I/Os of this direction in flight under the change. `entity` and `change`: the entity that would
+    limit, and its setting. `likely_ops_per_second`: the throughput if untested elements keep their latency, None: the
+    latency without a queue is unknown. `ceilings`: known ceilings under the change, the lowest first. `untested`:
+    elements that have never carried the predicted throughput. `unknown`: why nothing is predicted; every predicted
+    field is then None.
     """
 
     step: str
@@ -76,7 +77,7 @@ class Prediction:
 
     @property
     def likely(self) -> float | None:
-        """The middle of the likely interval, which a later run is compared with."""
+        """The middle of the likely interval. A later run is compared with it."""
         return sum(self.likely_ops_per_second) / 2 if self.likely_ops_per_second is not None else None
 
 
@@ -84,8 +85,8 @@ class Prediction:
 class Check:
     """A prediction compared with the run that followed.
 
-    `held`: whether the measured value lies in the interval, apart from chance. `error`: measured value over the
-    middle of the likely interval, minus one; None: there was no likely interval.
+    `held`: whether the measured value lies in the interval, apart from chance. `error`: ratio of the measured value
+    to the middle of the likely interval, minus one; None: there was no likely interval.
     """
 
     step: str
@@ -98,10 +99,10 @@ class Check:
 
 
 def check_prediction(prediction: Prediction, measured: float, chance: float) -> Check | None:
-    """Compares a prediction with a measured value. None: nothing was predicted.
+    """Compare a prediction with a measured value. None: nothing was predicted.
 
-    `measured`: operations a second of the same step after the change. `chance`: relative difference of two means that
-    may be chance.
+    `measured`: operations a second of the same step after the change. `chance`: largest relative difference between
+    two means that may be chance.
     """
     predicted = prediction.predicted_ops_per_second
     if predicted is None:
@@ -114,7 +115,7 @@ def check_prediction(prediction: Prediction, measured: float, chance: float) -> 
 
 
 def predict(facts: Facts, judgements: Sequence[Judgement], judged: Judgement, change: Change) -> Prediction:
-    """What one direction of a step would reach under a change."""
+    """The prediction of one direction of a step under a change."""
     load = judged.load
     before = ceilings_under(facts, judgements, judged, UNCHANGED)
     limit = before[0].entity if before else None
@@ -138,12 +139,12 @@ def predict(facts: Facts, judgements: Sequence[Judgement], judged: Judgement, ch
     if is_raised:
         high = max(high, load.ops_per_second)
     if replace(change, slots={}, in_flight=None) == UNCHANGED:
-        # A closed loop is concave: k times as many I/Os give at most k times the throughput.
+        # The throughput of a closed loop is concave: k times the I/Os give at most k times the throughput.
         gain = _admitted(after, in_flight) / _admitted(before, load.in_flight_measured)
         high = min(high, load.ops_per_second * max(1.0, gain))
     likely = _likely(after, in_flight, r0, high)
     likely_low = likely[0] if likely is not None else high
-    low = min(highest * _headroom(facts, load), max(min(highest, likely_low), (1 - _MODEL) * likely_low))
+    low = min(highest * _headroom(facts, load), max(min(highest, likely_low), (1 - _MODEL_ERROR) * likely_low))
     if is_raised:
         low = max(low, load.ops_per_second)
     if change == Change(in_flight=change.in_flight):
@@ -164,7 +165,7 @@ def predict(facts: Facts, judgements: Sequence[Judgement], judged: Judgement, ch
 
 
 def ceilings_under(facts: Facts, judgements: Sequence[Judgement], judged: Judgement, change: Change) -> list[Ceiling]:
-    """Every ceiling of a step that is known under a change, the lowest first."""
+    """All known ceilings of a step under a change, the lowest first."""
     load = judged.load
     r0 = unloaded_under(facts, judgements, judged, change)
     same_io = [judged, *(j for j in judgements if j is not judged and j.load.comparable(load))]
@@ -174,8 +175,8 @@ def ceilings_under(facts: Facts, judgements: Sequence[Judgement], judged: Judgem
 def unloaded_under(
     facts: Facts, judgements: Sequence[Judgement], judged: Judgement, change: Change
 ) -> Interval | None:
-    """Latency without a queue in seconds, [low, high]; None: unknown. Where it is not known as recorded, it is under
-    a change at least that of one transfer, and at most the lowest of a step with at most half the I/Os in flight."""
+    """Latency without a queue in seconds, [low, high]. None: unknown. If it is unknown as recorded, its bounds under
+    a change are one transfer and the lowest latency of a step with at most half the I/Os in flight."""
     load = judged.load
     r0 = unloaded_interval(facts, load, change, _lightest_load(facts, judgements, judged))
     if r0 is not None or change == UNCHANGED:
@@ -188,8 +189,7 @@ def unloaded_under(
 
 
 def _headroom(facts: Facts, load: LoadFacts) -> float:
-    """The multiple of what it carried that the remainder of the path can carry at least, judged by the wait of the
-    I/Os in it."""
+    """Smallest ratio of possible to carried throughput of the remainder of the path, given the wait of I/Os in it."""
     row = array_side(facts.topology, load, facts.tables)
     links = [r for r in facts.tables["link"].select(step=load.step, direction=load.direction) if r["on_loaded_path"]]
     if row is None or row["queue_seconds"] is None or unread_parts(facts, load, links, row):
@@ -200,9 +200,9 @@ def _headroom(facts: Facts, load: LoadFacts) -> float:
 def _as_measured(
     facts: Facts, load: LoadFacts, in_flight: float, predicted: Interval, likely: Interval | None
 ) -> tuple[Interval, Interval | None]:
-    """The prediction within the measured steps that have fewer and more I/Os in flight.
+    """The prediction, bounded by the measured steps with fewer and with more I/Os in flight.
 
-    It applies where only the number in flight changes and such steps exist.
+    It applies if only the number in flight changes. Without steps on both sides, the prediction stays as it is.
     """
     measured = sorted(
         (other_load.in_flight_measured, other_load.ops_per_second)
@@ -220,7 +220,7 @@ def _as_measured(
 
 
 def explaining(facts: Facts, judgements: Sequence[Judgement], judged: Judgement) -> Ceiling | None:
-    """The lowest ceiling of a step as recorded, if it explains the throughput of the step. None: it does not."""
+    """The lowest ceiling of a step as recorded, if it explains the step's throughput. None: it does not."""
     load = judged.load
     r0 = unloaded_interval(facts, load, UNCHANGED, _lightest_load(facts, judgements, judged))
     before = all_ceilings(facts, UNCHANGED, r0, (judged,))
@@ -243,7 +243,7 @@ def _unexplained(
     if not before:
         return f"nothing that could limit it was measured: {judged.first_reason}"
     least = _allowed(load, before, r0)
-    if load.ops_per_second >= _EXPLAINED * least:
+    if load.ops_per_second >= _EXPLAINED_RATIO * least:
         return None
     advice = judged.experiment.in_words if judged.experiment is not None else judged.first_reason
     return (
@@ -253,14 +253,14 @@ def _unexplained(
 
 
 def is_unexplained(facts: Facts, judgements: Sequence[Judgement], judged: Judgement) -> bool:
-    """Whether the ceilings that are known allow clearly more than a step reached."""
+    """Whether the known ceilings allow clearly more throughput than a step reached."""
     load, before = judged.load, ceilings_under(facts, judgements, judged, UNCHANGED)
     r0 = _known_unloaded(facts, judgements, judged)
-    return bool(before) and load.ops_per_second < _EXPLAINED * _allowed(load, before, r0)
+    return bool(before) and load.ops_per_second < _EXPLAINED_RATIO * _allowed(load, before, r0)
 
 
 def _allowed(load: LoadFacts, before: Sequence[Ceiling], r0: Interval | None) -> float:
-    """I/Os a second that the ceilings of a step as recorded allow at least."""
+    """Lower bound, in I/Os a second, of the throughput that the ceilings of a step allow as recorded."""
     expected = _likely(before, load.in_flight_measured, r0, min(c.ops_per_second[1] for c in before))
     return expected[0] if expected is not None else min(c.ops_per_second[1] for c in before)
 
@@ -274,7 +274,7 @@ def _known_unloaded(facts: Facts, judgements: Sequence[Judgement], judged: Judge
 
 
 def _may_be_full(facts: Facts, load: LoadFacts) -> bool:
-    """Whether most of the time passes in the array, which may have been full at every load that was tried."""
+    """Whether most of the time passes in the array: then it may have been full in every recorded step."""
     row = array_time(load, array_side(facts.topology, load, facts.tables))
     return row is not None and array_dominates(facts, load, row)
 
@@ -289,19 +289,19 @@ def _likely(after: Sequence[Ceiling], in_flight: float, r0: Interval | None, hig
 
 
 def _admitted(ceilings: Sequence[Ceiling], in_flight: float) -> float:
-    """I/Os that reach the storage at once."""
+    """Number of I/Os that can be at the storage at once."""
     return min([in_flight, *(c.in_flight for c in ceilings if c.in_flight is not None)])
 
 
 def closed_loop(in_flight: float, r0: float, ceiling: float) -> float:
-    """Operations a second of `in_flight` I/Os by mean value analysis of one queue and a delay.
+    """Operations a second of `in_flight` I/Os, by mean value analysis of one queue and a delay.
 
     The queue has exponential service at `ceiling` operations a second. The delay is the rest of `r0`, the latency in
     seconds without a queue.
     """
     service = min(1 / ceiling, r0)
     queued = throughput = 0.0
-    for n in range(1, min(_MOST_IN_FLIGHT, max(1, round(in_flight))) + 1):
+    for n in range(1, min(_MAX_IN_FLIGHT, max(1, round(in_flight))) + 1):
         waited = service * (1 + queued)
         throughput = n / (r0 - service + waited)
         queued = throughput * waited
@@ -311,7 +311,7 @@ def closed_loop(in_flight: float, r0: float, ceiling: float) -> float:
 def untested(
     facts: Facts, judgements: Sequence[Judgement], judged: Judgement, change: Change, high: float
 ) -> tuple[str, ...]:
-    """Elements that have never carried the predicted throughput, and what is unknown about them."""
+    """Elements that have never carried the predicted throughput, and assumptions that were never tested."""
     load, found = judged.load, []
     if len(load.roots) > 1:
         found.append("a different split between the loads: each is assumed to keep its share")
@@ -323,8 +323,8 @@ def untested(
         rows = facts.tables[entity.partition(":")[0]].select(entity=entity, direction=load.direction)
         same_io_steps = {other_load.step for other_load in facts.loads if other_load.comparable(load)}
         carried = max(number(r, "ops_per_second") for r in rows if r["step"] in same_io_steps)
-        if high > _BEYOND * carried:
+        if high > _EXCEEDS_RATIO * carried:
             found.append(f"{entity}: has carried {iops(carried)} and no more")
     if unloaded_interval(facts, load, change, _lightest_load(facts, judgements, judged)) is None:
-        found.append(_WITHOUT_R0)
+        found.append(_R0_UNKNOWN)
     return tuple(found)

@@ -1,4 +1,4 @@
-"""All ceilings of a step, including those of elements without a published ceiling that were proven saturated."""
+"""All ceilings of a step, including elements that publish no ceiling but were proven saturated."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from sanpath.whatif.change import Change
 from sanpath.whatif.path_spread import used_paths
 
 _STORAGE = ("array", "volume", "controller", "media")
-"""Kinds of bottlenecks that have a ceiling but publish none."""
+"""Kinds of bottlenecks that have a ceiling but do not publish it."""
 
 
 def all_ceilings(facts: Facts, change: Change, r0: Interval | None, judged: Sequence[Judgement]) -> list[Ceiling]:
-    """Every ceiling of a step under a change.
+    """All ceilings of a step under a change.
 
     `r0`: latency without a queue under the change, None: unknown. `judged`: the judgement of this step, then those of
     other steps of the same I/O.
@@ -33,11 +33,11 @@ def all_ceilings(facts: Facts, change: Change, r0: Interval | None, judged: Sequ
 
 
 def _proven(judged: Sequence[Judgement], change: Change, computed: set[str]) -> list[Ceiling]:
-    """Ceilings of elements that publish none but were saturated at the rate that a step reached.
+    """Ceilings of elements that do not publish one, but were saturated at the rate that a step reached.
 
-    `judged`: the step itself, then others of the same I/O. Of the other judgements, only storage that was proven full
-    counts, because it is then full at any load, unless this step went beyond it. `computed`: entities and kinds that
-    already have a ceiling.
+    `judged`: the step itself, then others of the same I/O. From other steps, only saturated storage counts, because
+    its ceiling is the same at any load. It does not count if this step was clearly faster. `computed`: entities and
+    kinds that already have a ceiling.
     """
     reached = (judged[0].load.ops_per_second,) * 2
     if judged[0].kind == "generator_limited":
@@ -55,7 +55,7 @@ def _proven(judged: Sequence[Judgement], change: Change, computed: set[str]) -> 
                 or (kind == "path_policy" and change.policies)
                 or (is_cap and any(entity == capped for capped, _ in change.caps))
             )
-            # Storage that was full in another step may be this step's ceiling, unless this step went beyond it.
+            # Storage that was full in another step may be this step's ceiling, unless this step was clearly faster.
             is_full = judgement.load.ops_per_second >= AT_LEAST_AS_FAST * reached[0]
             counts = position == 0 or (judgement.kind == "bottleneck" and kind in _STORAGE and is_full)
             is_computed = kind in computed or (entity in computed and (kind in ("lun", "vdisk") or is_cap))
@@ -65,8 +65,8 @@ def _proven(judged: Sequence[Judgement], change: Change, computed: set[str]) -> 
 
 
 def array_dominates(facts: Facts, load: LoadFacts, array: FactRow) -> bool:
-    """Whether the array's own time is at least half of the latency below the queue of the operating system.
+    """Whether the array's own time is at least half of the latency below the operating system's queue.
 
-    A lower share is no evidence against the array: then most of the time passes where no source measures.
+    A smaller share is not evidence against the array: then most of the time passes where no source measures.
     """
     return number(array, "array_seconds") >= below_queues(facts, load) / 2

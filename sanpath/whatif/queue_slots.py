@@ -1,4 +1,4 @@
-"""How many I/Os the queues above the storage admit: those of virtual disks, and of block devices."""
+"""The number of I/Os that queues above the storage admit: queues of virtual disks, and of block devices."""
 
 from __future__ import annotations
 
@@ -12,33 +12,34 @@ from sanpath.facts.table import FactRow, number
 from sanpath.verdict.places.host_queues import throttle
 from sanpath.whatif.change import Change
 
-_ABOVE_DEPTH = 1.05
-"""A queue with this many times its reported depth in flight has, in fact, another depth."""
-_LEAST_SHARE = 0.05
-"""Share of the load's I/Os below which a block device is no part of the test."""
+_DEPTH_EXCEEDED = 1.05
+"""Ratio of I/Os in flight to reported depth from which the real depth of a queue is different."""
+_MIN_SHARE = 0.05
+"""Share of the load's I/Os below which a block device is not part of the test."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Parallel queues, one of which each I/O passes. `slots`: I/Os of one direction of the load that they admit
-    together."""
+    """Parallel queues: each I/O passes one of them. `slots`: number of I/Os of one direction of the load that they
+    admit together."""
 
     entity: str
     slots: float
 
 
 def stages(facts: Facts, load: LoadFacts, change: Change) -> list[Stage]:
-    """The queues whose depth is known, those of each machine together. Both directions keep their present shares of a
+    """The queues of known depth, grouped by the kind of their machine. Both directions keep their present shares of a
     queue."""
     direction_share = load.in_flight_measured / facts.in_flight_in(load.step)
-    least = _LEAST_SHARE * facts.ops_per_second_in(load.step)
-    by_machine: dict[str, list[FactRow]] = {}
+    least = _MIN_SHARE * facts.ops_per_second_in(load.step)
+    by_owner_kind: dict[str, list[FactRow]] = {}
     for row in _lowest_devices(facts, facts.tables["device"].select(step=load.step)):
         if row["operations_per_second"] is None or number(row, "operations_per_second") >= least:
-            by_machine.setdefault(_owner_kind(facts, str(row["entity"])), []).append(row)
-    result = [_stage(rows, [_depth(row, change) for row in rows]) for rows in by_machine.values()]
+            by_owner_kind.setdefault(_owner_kind(facts, str(row["entity"])), []).append(row)
+    result = [_stage(rows, [_depth(row, change) for row in rows]) for rows in by_owner_kind.values()]
     disks = facts.tables["virtual_disk"].select(step=load.step)
-    # A guest's block device and its virtual disk share the driver's queue: a depth that was set replaces its default.
+    # A guest's block device and its virtual disk share the driver's queue: a depth in the change replaces its
+    # default.
     in_guest = any(
         device in facts.topology.entities and _owner_kind(facts, device) == "vm" for device in change.slots
     )
@@ -48,7 +49,8 @@ def stages(facts: Facts, load: LoadFacts, change: Change) -> list[Stage]:
 
 
 def unread_queue_reason(facts: Facts, load: LoadFacts, change: Change) -> str | None:
-    """Why the effect of another queue depth cannot be predicted: the queue was not read in the step. None: it was."""
+    """Why the effect of a different queue depth cannot be predicted: the queue was not read in the step. None: it
+    was."""
     tables = [facts.tables[name] for name in ("device", "virtual_disk")]
     rows = [row for table in tables for row in table.select(step=load.step)]
     read = {str(row["entity"]) for row in rows if row["in_flight"] or row.get("operations_per_second")}
@@ -63,8 +65,8 @@ def _stage(rows: Sequence[FactRow], depths: Iterable[float | None]) -> Stage | N
 
 
 def _depth(row: FactRow, change: Change) -> float | None:
-    """I/Os that a block device admits. None: its depth is unknown, it admitted more than its depth, or no source
-    observed it."""
+    """Number of I/Os that a block device admits. None: its depth is unknown, it admitted more than its depth, or no
+    source observed it."""
     if (new_depth := change.slots.get(str(row["entity"]))) is not None:
         return new_depth
     if row["queue_depth"] is None or not (row["in_flight"] or row["operations_per_second"]):
@@ -72,11 +74,11 @@ def _depth(row: FactRow, change: Change) -> float | None:
     depth = number(row, "queue_depth")
     if row["competing_limit"] is not None and number(row, "virtual_machines") > 1:
         depth = min(depth, number(row, "competing_limit"))
-    return depth if number(row, "in_flight") <= _ABOVE_DEPTH * depth else None
+    return depth if number(row, "in_flight") <= _DEPTH_EXCEEDED * depth else None
 
 
 def _disk_depth(row: FactRow, change: Change) -> float | None:
-    """The same for a virtual disk, whose guest's driver is assumed to have its default."""
+    """The same for a virtual disk, if the guest's driver uses its default."""
     if (new_depth := change.slots.get(str(row["entity"]))) is not None:
         return new_depth
     depth, adapter_depth = QUEUES.get(str(row["controller_type"]), (None, None))
@@ -85,15 +87,15 @@ def _disk_depth(row: FactRow, change: Change) -> float | None:
         depth is None
         or adapter_depth is None
         or not in_flight
-        or in_flight > _ABOVE_DEPTH * depth
-        or adapter_in_flight > _ABOVE_DEPTH * adapter_depth
+        or in_flight > _DEPTH_EXCEEDED * depth
+        or adapter_in_flight > _DEPTH_EXCEEDED * adapter_depth
     ):
         return None
     return float(depth)
 
 
 def _lowest_devices(facts: Facts, rows: Sequence[FactRow]) -> list[FactRow]:
-    """Devices that lie on no other device of the test: a volume manager's device has no queue of its own."""
+    """Devices that do not consist of other devices of the test: a volume manager's device has no queue of its own."""
     listed = {str(row["entity"]) for row in rows}
     upper = {
         link.to_entity

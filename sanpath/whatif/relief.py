@@ -1,4 +1,4 @@
-"""The change that relieves a bottleneck: faster links, more slots, another path policy, a limit that is lifted."""
+"""The change that relieves a bottleneck: faster links, more slots, another path policy, or a lifted limit."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from sanpath.whatif.ceilings import Ceiling, technology_of, unknown_spread_reaso
 from sanpath.whatif.change import Change, Policy
 from sanpath.whatif.next_limit import faster_link
 
-_WORTHWHILE = 1.1
-"""A relief with at least this gain is worth a separate change."""
+_WORTHWHILE_GAIN = 1.1
+"""Smallest ratio of ceilings that makes a relief worth a separate change."""
 
 
 def relief(facts: Facts, judgement: Judgement, ceiling: Ceiling | None) -> tuple[Change, str]:
-    """The change that relieves the limit of a step, all coincident elements together, and that change in words.
+    """The change that relieves the limit of a step, with all coincident elements together, and its description.
 
-    The change is empty where nothing can be set; the words then say why. `ceiling`: the lowest ceiling that explains
-    the step.
+    If nothing can be set, the change is empty, and the description gives the reason. `ceiling`: the lowest ceiling,
+    which explains the step.
     """
     load = judgement.load
     if not judgement.bottlenecks:
@@ -65,7 +65,7 @@ def relief(facts: Facts, judgement: Judgement, ceiling: Ceiling | None) -> tuple
 
 def with_parallel_links(facts: Facts, load: LoadFacts, links: Sequence[str]) -> list[str]:
     """These links, and parallel links of the same speed with nearly the same ceiling. If two fabrics carry equal
-    shares and other hosts use one of them a little, relieving only the fuller link gains no more than that little.
+    shares and other hosts use a little of one, relieving only the fuller link gains only that little.
     """
     rows = facts.tables["link"].select(step=load.step, direction=load.direction, on_loaded_path=True)
     relieved = [row for row in rows if row["entity"] in links]
@@ -75,15 +75,15 @@ def with_parallel_links(facts: Facts, load: LoadFacts, links: Sequence[str]) -> 
         str(row["entity"])
         for row in rows
         if (row["side"], row["speed"]) in kinds
-        and 0 < number(row, "ceiling_bytes_per_second") <= _WORTHWHILE * lowest
+        and 0 < number(row, "ceiling_bytes_per_second") <= _WORTHWHILE_GAIN * lowest
         and row["entity"] not in links
     ]
     return [*links, *parallel]
 
 
 def _links(facts: Facts, judgement: Judgement, bottleneck: Bottleneck) -> tuple[Change, str]:
-    """Links at the speed that both ends support; where that is unknown, as fast as other ports of both switches; else
-    at the next higher speed."""
+    """Links at the speed that both ends support. If that is unknown: at the speed of other ports of both switches, or
+    otherwise at the next higher speed."""
     key = {"step": judgement.load.step, "direction": judgement.load.direction}
     speeds, words = {}, []
     for entity in with_parallel_links(facts, judgement.load, bottleneck.elements):
@@ -103,7 +103,7 @@ def _links(facts: Facts, judgement: Judgement, bottleneck: Bottleneck) -> tuple[
 
 
 def _as_other_ports(facts: Facts, row: FactRow) -> Capacity | None:
-    """The faster speed at which other ports of both switches at a link's ends run. None: no other port is faster."""
+    """The higher speed of other ports of both switches at a link's ends. None: no other port is faster."""
     speeds: dict[str, float] = {}
     for other in facts.tables["link"].select(step=row["step"]):
         for end in (str(other["sender"]), str(other["receiver"])):

@@ -1,7 +1,7 @@
-"""`ENTITY.setting=value` as people write it, turned into a change of the configuration.
+"""Parses `ENTITY.setting=value`, as people write it, into a change of the configuration.
 
-Raises UsageError with advice for an unknown name or value. A known setting whose effect cannot be judged from the
-recording is not guessed: it changes nothing, and its note says why.
+An unknown name or value raises UsageError with advice. If the effect of a known setting cannot be judged from the
+recording, it changes nothing, and its note gives the reason.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ SETTINGS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "qos_bytes_per_second": (("volume",), "bytes a second: 400e6, 400MB/s, or none"),
     "in_flight": (("load",), "outstanding I/Os of the load: 64"),
 }
-"""Setting → the kinds of entities that have it, and how its values are written."""
+"""Setting → the kinds of entities that have it, and the format of its values."""
 _ALIASES = {"iops": "path_switch_operations", "policy": "path_policy", "controller": "controller_type"}
-"""Other names of settings: iops is the word for Round Robin on ESXi."""
+"""Other names of settings: ESXi calls the batch of Round Robin iops."""
 _FACTORS = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "ki": 2.0**10, "mi": 2.0**20, "gi": 2.0**30}
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """One setting as it was and as it would be. `now` None: unknown. `judged`: whether the change includes it.
-    `note`: why its effect cannot be judged, or what was assumed.
+    """One setting, before and after. `now`: the recorded value, None: unknown. `judged`: whether the change includes
+    it. `note`: why its effect cannot be judged, or an assumption.
     """
 
     entity: str
@@ -59,8 +59,8 @@ class Wanted:
 class _ChangeDraft:
     """A change under construction.
 
-    `load`: the deciding step. `now`: (entity, setting) → its recorded value. `port_speeds`: port → bits a second of
-    all speeds that are to be set. The other fields are those of Change.
+    `load`: the load of the deciding step. `now`: (entity, setting) → its recorded value. `port_speeds`: port → its
+    requested speed in bits a second. The other fields have the same meaning as in Change.
     """
 
     facts: Facts
@@ -74,12 +74,14 @@ class _ChangeDraft:
     in_flight: float | None = None
 
     def wanted(self, entity: str, setting: str, value: str, note: str = "", judged: bool = True) -> Wanted:
-        """The setting as a part of the change. `note`: what was assumed; with `judged` False: why it is no part."""
+        """The setting as a part of the change. `note`: an assumption, or, if `judged` is False, why it is not a
+        part."""
         return Wanted(entity, setting, self.now.get((entity, setting)), value, judged, note)
 
 
 def parse_settings(facts: Facts, load: LoadFacts, written: Sequence[str]) -> tuple[Change, list[Wanted]]:
-    """The change that `--set` options mean for the test whose deciding step is `load`. Raises UsageError."""
+    """The change that `--set` options request for the test. `load`: the load of its deciding step. Raises
+    UsageError."""
     parsed = [_parse(facts, text) for text in written]
     # The note of a policy depends on its batch, so the batch comes first.
     parsed.sort(key=lambda item: item[1] == "path_policy")
@@ -130,7 +132,7 @@ def _parse(facts: Facts, text: str) -> tuple[str, str, str]:
 
 
 def _port_advice(facts: Facts, link: str) -> str:
-    """Advice for the speed of a link: a link has no settings of its own."""
+    """Advice for the speed of a link, which has no settings of its own."""
     ports = [entity.id for kind in SETTINGS["speed"][0] for entity in facts.topology.of_kind(kind)]
     ends = [port for port in ports if port.partition(":")[2] in link.removeprefix("link:").split("--")]
     example = next(iter(ends or ports), "switch_port:sw1/fc1/7")

@@ -20,7 +20,7 @@ from sanpath.whatif.settings import Wanted, parse_settings
 class WhatIf:
     """A change and its prediction for every step.
 
-    `relieved`: what the relief means in each step, as (step and direction, words); empty where settings were given.
+    `relieved`: the relief in each step, as (step and direction, words); empty if no relief was requested.
     """
 
     settings: tuple[Wanted, ...]
@@ -31,7 +31,7 @@ class WhatIf:
 
 
 def what_if(facts: Facts, judgements: Sequence[Judgement], written: Sequence[str], relieve: bool) -> WhatIf:
-    """What each step would reach with the settings of `written`, with its limit relieved, or with both.
+    """Predict each step with the settings of `written`, with its limit relieved, or with both.
 
     Raises UsageError for an unknown setting, and if no step was judged.
     """
@@ -40,7 +40,7 @@ def what_if(facts: Facts, judgements: Sequence[Judgement], written: Sequence[str
     change, settings = parse_settings(facts, deciding_judgement(facts, judgements).load, written)
     reliefs = []
     for judgement in judgements:
-        # What holds back one direction of a load through the other one is relieved there.
+        # If one direction of a load holds back the other, its limit is the one to relieve.
         limited = leader_of(facts, judgements, judgement) or judgement
         reliefs.append(relief(facts, limited, explaining(facts, judgements, limited)) if relieve else (UNCHANGED, ""))
     relieved = [
@@ -58,7 +58,7 @@ def what_if(facts: Facts, judgements: Sequence[Judgement], written: Sequence[str
 
 
 def _not_predicted(judgement: Judgement, reason: str) -> Prediction:
-    """The prediction of a step that the change does not touch, with the reason."""
+    """The result for a step to which the change does not apply, with the reason."""
     load = judgement.load
     recorded = (load.step, load.direction, load.in_flight_measured, load.ops_per_second, load.latency_seconds)
     return Prediction(*recorded, judgement.limiter, unknown=reason)

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from sanpath.verdict.hypotheses.retries import _loss_weight, _stalls
+from sanpath.verdict.hypotheses.retries import _loss_weight, _timeout_evidence
 
 SHARES = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 
@@ -35,7 +35,7 @@ def stalls(share: float, bytes_per_second: float, waited_ratio: float) -> float:
     load = SimpleNamespace(bytes_per_second=bytes_per_second, latency_seconds=1.0)
     segment = SimpleNamespace(queue=None, independent_wait=(0.0, waited_ratio, 1.0))
     table = SimpleNamespace(load=load, segments=[segment], gaps=frozenset({0}))
-    return sum(evidence.weight for evidence in _stalls(cast(Any, table), share))
+    return sum(evidence.weight for evidence in _timeout_evidence(cast(Any, table), share))
 
 
 @pytest.mark.parametrize("bytes_per_second", [1e7, 1e8, 1.2e9, 1e10])

@@ -11,18 +11,17 @@ from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, FactTable, number
 
 FULL_RATIO = 0.95
-"""A window counts as full from this share of the utilisation that a full link shows; the limit of the rule
-link-full."""
-_FULL_WINDOWS = 0.9
-"""Share of the windows in which a saturated link is full."""
+"""Share of a full link's utilisation from which a window counts as full. The rule link-full uses the same limit."""
+_MIN_FULL_WINDOWS = 0.9
+"""Smallest share of full windows of a saturated link."""
 SLOW_TRANSFER_RATIO = 5.0
-"""Ratio of transfer time to wire time from which, on a free link, the transfer waits for something. A smaller ratio
-is usual: a write asks the array for permission first (XFER_RDY, R2T), and arrays round their times to
+"""Ratio of transfer time to wire time from which a transfer over a free link includes waiting. A smaller ratio is
+usual: a write first waits for the array's permission (XFER_RDY, R2T), and arrays round their times to
 microseconds."""
 
 
 def filled_ratio(row: FactRow) -> float | None:
-    """Return the bytes of a link over those of a full one. None: nobody counts them."""
+    """Return the ratio of a link's bytes to those of a full link. None: no source counts them."""
     if row["utilisation"] is None or not row["full_ratio"]:
         return None
     return number(row, "utilisation") / number(row, "full_ratio")
@@ -30,23 +29,24 @@ def filled_ratio(row: FactRow) -> float | None:
 
 def is_saturated(row: FactRow) -> bool:
     """Return whether a link is full on average and in nearly every window."""
-    return (filled_ratio(row) or 0.0) >= FULL_RATIO and number(row, "full_windows_ratio") >= _FULL_WINDOWS
+    return (filled_ratio(row) or 0.0) >= FULL_RATIO and number(row, "full_windows_ratio") >= _MIN_FULL_WINDOWS
 
 
 def with_saturation(rows: Iterable[FactRow]) -> list[FactRow]:
-    """Return rows of links with whether the link is saturated in their direction in any of the steps."""
+    """Return the rows of links with an additional fact: whether the link is saturated in that direction in any
+    step."""
     known = list(rows)
     saturated = {(row["entity"], row["direction"]) for row in known if row["on_loaded_path"] and is_saturated(row)}
     return [{**row, "saturated_in_a_step": (row["entity"], row["direction"]) in saturated} for row in known]
 
 
 def wire_seconds(links: FactTable, load: LoadFacts, speeds: Mapping[str, float] | None = None) -> float | None:
-    """Return the mean time of one block on the slowest stage of the loaded path, frames and gaps included. None:
-    unknown.
+    """Return the mean time of one block on the slowest stage of the loaded path, including frame headers and gaps.
+    None: unknown.
 
-    A stage is one link, or the parallel links of hosts, of arrays or of a trunk: each I/O crosses one of them. Where
-    their shares are not known, the fastest counts. `speeds`: link → data rate in bytes a second, for links that are
-    assumed to run at another speed.
+    A stage is one link, or the parallel links of hosts, of arrays or of a trunk: each I/O crosses one of them. If
+    their shares are unknown, the fastest link counts. `speeds`: link → data rate in bytes a second, for links that
+    are assumed to run at a different speed.
     """
     rows = links.select(step=load.step, direction=load.direction, on_loaded_path=True)
     size, speeds = load.operation_bytes, speeds or {}
@@ -61,7 +61,7 @@ def wire_seconds(links: FactTable, load: LoadFacts, speeds: Mapping[str, float] 
 
 
 def _mean_seconds(links: Sequence[tuple[float, float | None]]) -> float:
-    """Return the time of one block on parallel links, (seconds, share of the blocks) each; None: share not known."""
+    """Return the mean time of a block on parallel links. `links`: (seconds, share of the blocks), None: unknown."""
     shares = [share for _, share in links if share is not None]
     if len(shares) < len(links) or not sum(shares):
         return min(seconds for seconds, _ in links)

@@ -26,22 +26,22 @@ from sanpath.topology.paths import switch_of
 from sanpath.topology.topology import Topology
 
 _STANDBY = ("standby", "ghost", "passive", "disabled")
-"""Prefixes of the states of a path that works but carries nothing: its controller does not own the LUN."""
+"""Prefixes of the states of a path that works but carries no I/O, because its controller does not own the LUN."""
 _NON_OPTIMISED = ("active/non-optimized", "active/unoptimized", "non-optimized")
 _OPTIMISED = ("active/optimized", "optimized")
 _EQUIVALENT = {"active/active": True, "active_active": True, "symmetric": True, "active/passive": False}
 """Access mode as host or array report it → whether all working paths are equivalent."""
 _FLAPPING_CHANGES = 2
-"""Number of changes from which a path flaps: a single change is a path that failed, or was repaired."""
+"""Number of state changes from which a path flaps: a single change means that it failed, or was repaired."""
 _IDLE_RATIO = 0.01
-"""A path with a smaller share of the I/Os counts as idle."""
+"""Share of the I/Os below which a path counts as idle."""
 
 
 @dataclass(frozen=True, slots=True)
 class _ConfiguredPath:
-    """A path by the inventory. `device`: its block device, on Linux. `usable`: whether it can carry I/O.
+    """A path according to the inventory. `device`: its block device, on Linux. `usable`: whether it can carry I/O.
 
-    `worked`: whether it could carry I/O at some time of the run. None: not known."""
+    `worked`: whether it could carry I/O at some time of the run. None: unknown."""
 
     entity: str
     label: str
@@ -59,7 +59,7 @@ class _Path:
     """A path in one step. `usable`: share of the step in which it could carry I/O.
 
     `ops`: I/Os a second in the direction of the main load. `seconds`: their latency by a clock of the path. `speed`:
-    speed of its slower end, bits a second. None: not known."""
+    speed of its slower end in bits a second. None: unknown."""
 
     configured: _ConfiguredPath
     usable: float | None
@@ -77,7 +77,7 @@ class _Path:
 
     @property
     def changing(self) -> bool:
-        """Return whether it could carry I/O for a part of the step only."""
+        """Return whether it could carry I/O in only a part of the step."""
         return self.lost and bool(self.usable)
 
     @property
@@ -88,8 +88,8 @@ class _Path:
 def multipath_rows(
     topology: Topology, steps: Sequence[UnderTest], events: SourceEvents, times: Mapping[str, Step]
 ) -> Iterator[FactRow]:
-    """Yield one row for each LUN with paths and each step, in the direction of the main load. `times`: step → when it
-    ran."""
+    """Yield one row for each LUN with paths and each step, in the direction of the main load. `times`: name of a step
+    → the step, with its start and end."""
     changes = [(source, event) for source, event in events if event.name == "path-state"]
     changed = {(source, event.detail.get("path")) for source, event in changes}
     configured: dict[str, list[_ConfiguredPath]] = {}
@@ -105,7 +105,7 @@ def multipath_rows(
             )
             if not paths and as_number(attributes.get("paths")) is None:
                 continue
-            # The only path to a host's own drive cannot have a second one.
+            # A host's own drive cannot have a second path.
             if max(len(paths), as_number(attributes.get("paths")) or 0) <= 1 and local_drives(topology, [lun]):
                 continue
             samples = step.samples_of(lun)
@@ -189,7 +189,7 @@ def _policy(topology: Topology, lun: str, paths: Sequence[_Path]) -> dict[str, F
 def _has_equal_paths(topology: Topology, lun: str, paths: Sequence[_Path]) -> bool | None:
     """Return whether the array serves I/O equally well over all working paths.
 
-    None: neither host nor array reports it."""
+    None: neither the host nor the array reports that."""
     usable = [path.configured.state for path in paths if path.works]
     if any(state.startswith(_NON_OPTIMISED) for state in usable):
         return False
@@ -221,8 +221,8 @@ def _states(paths: Sequence[_Path], count: float | None, active: float | None) -
 
 
 def _flapping(topology: Topology, paths: Sequence[_Path], changes: SourceEvents, step: Step) -> dict[str, FactValue]:
-    """Return facts of paths that flap around a step. A path that was down only between two polls shows by its changes
-    alone, and these are seen a poll late."""
+    """Return facts of paths that flap around a step. If a path was down only between two polls, only its change
+    events show it, and these are seen one poll later."""
     length = step.end - step.start
     near = [
         topology.known_as.get((source, "path", str(event.detail.get("path"))))
@@ -238,7 +238,7 @@ def _flapping(topology: Topology, paths: Sequence[_Path], changes: SourceEvents,
 
 
 def _ends(topology: Topology, paths: Sequence[_Path]) -> dict[str, FactValue]:
-    """Return facts of the ends of the working paths. None: not known for all of them."""
+    """Return facts of the ends of the working paths. None: unknown for some of them."""
     hbas, targets = [path.configured.hba for path in paths], [path.configured.target for path in paths]
     speeds = [path.speed for path in paths if path.speed is not None]
     all_speeds = len(speeds) == len(paths)
@@ -258,7 +258,7 @@ def _number(ends: Sequence[str | None]) -> float | None:
 def _fabrics(topology: Topology, hbas: Sequence[str]) -> float | None:
     """Count the fabrics of initiator ports by the fabric's name.
 
-    Ports of one switch are in one fabric. None: not known."""
+    Ports of one switch are in one fabric. None: unknown."""
     names = {as_text(topology.entities[hba].attributes.get("fabric_wwn")) for hba in hbas}
     if names and None not in names:
         return float(len(names))
@@ -268,7 +268,8 @@ def _fabrics(topology: Topology, hbas: Sequence[str]) -> float | None:
 
 
 def _spread(paths: Sequence[_Path]) -> dict[str, FactValue]:
-    """Return how the I/Os are spread over the paths. None: not all working paths count their I/Os."""
+    """Return facts of the spread of I/Os over the paths. None, or left out: not all working paths count their
+    I/Os."""
     used = [path for path in paths if path.works or path.ops]
     total = sum(path.ops or 0.0 for path in used)
     has_state = [path.configured.state.startswith((*_OPTIMISED, *_NON_OPTIMISED)) for path in used]
@@ -284,8 +285,8 @@ def _spread(paths: Sequence[_Path]) -> dict[str, FactValue]:
 
 
 def _detour_ratio(used: Sequence[_Path], non_optimised: Sequence[_Path]) -> float | None:
-    """Return the mean latency over paths that are not optimised, over that of the others. None: not all paths that
-    carry I/O are timed, or there are none of either kind."""
+    """Return the ratio of the mean latency over non-optimised paths to that over the other paths. None: not all paths
+    that carry I/O are timed, or all are of the same kind."""
     carrying = [path for path in used if path.ops]
     seconds = [
         sum((path.ops or 0.0) * (path.seconds or 0.0) for path in paths) / sum(path.ops or 0.0 for path in paths)

@@ -32,7 +32,7 @@ _SPLIT_RATIO = 1.5
 _OTHERS_DIFFERENCE = 0.5
 """Relative difference between a device's times for the load's I/Os and for others' in one queue: the others may be
 larger, or of the other direction."""
-_OTHER_DIFFERENCE = 0.2
+_DIRECTION_TOLERANCE = 0.2
 """Additional ratio by which a direction's time may lie outside these bounds: two differences may have opposite signs,
 and each clock has its own windows."""
 
@@ -43,7 +43,7 @@ def planes_of(topology: Topology, load: LoadFacts, planes: FactTable) -> list[Fa
     A plane is on the path if it carries the load's bytes: one device, or all devices of the load together. If bytes
     are not counted, operations are compared, although I/Os may be split on their path. If the load has a single
     device at a plane, and its rate differs from the load's, its clock is less exact: others use the device too, or a
-    cache above answers some I/Os. A device that only flushes write to shows nothing.
+    cache above answers some I/Os. A device is ignored if only flushes write to it.
     """
     path = devices_of_load(topology, load)
     order = catalogue_planes()
@@ -90,7 +90,7 @@ def _shared_device(
     machines = {machine for root in load.roots for machine in machines_of(topology, root)}
     if len(rows) == 1 and rows[0]["entity"] in path:
         owner = machines.intersection(topology.related(str(rows[0]["entity"]), "attached_to"))
-        # That of one machine is not on the path of the others.
+        # The device of one machine is not on the path of the others.
         return rows[0] if not owner or owner == machines else None
     hosts = set(hosts_of_all(topology, load.roots)) - machines
     guests = {guest for host in hosts for guest in topology.related(host, "runs_on", "vm")}
@@ -106,8 +106,8 @@ def _shared_device(
 
 
 def parallel_devices(topology: Topology, load: LoadFacts, planes: FactTable, plane: str) -> list[FactRow]:
-    """Return one row for each device that the load may use at a plane; of several sources, that with the finest
-    clock. The block layers of its machines are parallel, whatever their operating systems call them."""
+    """Return one row for each device that the load may use at a plane, from the source with the finest clock. The
+    block layers of its machines are parallel, even if their operating systems have different names for them."""
     path = devices_of_load(topology, load)
     # If no source reports the load's LUNs, those of its machine, or of its host, may carry it together.
     path = path.union(*_unnamed_luns(topology, load, path))
@@ -120,7 +120,7 @@ def parallel_devices(topology: Topology, load: LoadFacts, planes: FactTable, pla
 def _of_other_machines(
     topology: Topology, load: LoadFacts, planes: FactTable, plane: str, at_plane: Sequence[FactRow]
 ) -> Iterator[FactRow]:
-    """Yield the rows of block layers in those machines of the load that have none at this one."""
+    """Yield the rows of other block layers, for those machines of the load that have no row at this plane."""
     machines = {machine for root in load.roots for machine in machines_of(topology, root)}
 
     def owners(row: FactRow) -> set[str]:
@@ -134,8 +134,8 @@ def _of_other_machines(
 
 
 def _uppermost(topology: Topology, rows: Sequence[FactRow]) -> list[FactRow]:
-    """Return the rows without devices whose bytes come from devices above them in `rows`, like the paths of a
-    multipath map. An idle volume on a device says nothing about the rest of it."""
+    """Return the rows, except those of devices whose bytes come from devices above them in `rows`, like the paths of
+    a multipath map. A device below an idle volume is kept, because most of its bytes come from elsewhere."""
     quantity = "ops_per_second" if any(row["bytes_per_second"] is None for row in rows) else "bytes_per_second"
     by_direction: dict[tuple[str, str], float] = {}
     for row in rows:
@@ -155,8 +155,8 @@ def _uppermost(topology: Topology, rows: Sequence[FactRow]) -> list[FactRow]:
 def _finest(rows: Iterable[FactRow]) -> list[FactRow]:
     """Return one row for each device and plane.
 
-    Of several sources it is the one with the finest clock, then the one with the lowest latency: a higher latency
-    includes a queue above the plane."""
+    The source with the finest clock is preferred, then the one with the lowest latency: a higher latency includes a
+    queue above the plane."""
     finest: dict[tuple[str, str], FactRow] = {}
     for row in sorted(rows, key=lambda row: (number(row, "resolution_seconds"), number(row, "latency_seconds"))):
         finest.setdefault((str(row["entity"]), str(row["plane"])), row)
@@ -204,8 +204,8 @@ def of_direction(row: FactRow, above: FactRow | LoadFacts, opposite: FactRow | L
     )
     (rate, seconds), (opposite_rate, opposite_seconds) = _rate_and_time(above), _rate_and_time(opposite)
     different = mean + opposite_rate / (rate + opposite_rate) * (seconds - opposite_seconds)
-    low = max(middle - error, min(mean, different) * (1 - _OTHER_DIFFERENCE))
-    high = min(middle + error, max(mean, different) * (1 + _OTHER_DIFFERENCE))
+    low = max(middle - error, min(mean, different) * (1 - _DIRECTION_TOLERANCE))
+    high = min(middle + error, max(mean, different) * (1 + _DIRECTION_TOLERANCE))
     if low > high:
         return row
     return {
@@ -218,7 +218,7 @@ def of_direction(row: FactRow, above: FactRow | LoadFacts, opposite: FactRow | L
 
 
 def _rate_and_time(clock: FactRow | LoadFacts) -> tuple[float, float]:
-    """I/Os a second at a clock, and their mean time in seconds."""
+    """Return the I/Os a second at a clock, and their mean time in seconds."""
     if isinstance(clock, LoadFacts):
         return clock.ops_per_second, clock.latency_seconds
     return number(clock, "ops_per_second"), number(clock, "latency_seconds")
@@ -239,8 +239,8 @@ def _by_its_disks(topology: Topology, row: FactRow, planes: FactTable) -> FactRo
 
 def _luns_by_bytes(topology: Topology, load: LoadFacts, path: set[str], rows: Sequence[FactRow]) -> list[FactRow]:
     """Return rows of the LUN in a guest, and of the LUN in its host, that carry the load's bytes, if no source
-    reports the load's LUN. Empty: several LUNs carry the same bytes. A path carries the same as its multipath map:
-    then the map is the LUN."""
+    reports the load's LUN. Empty: several LUNs carry the same bytes. If a path carries the same bytes as its
+    multipath map, the map is the LUN."""
     found = []
     for luns in _unnamed_luns(topology, load, path):
         own_rows = _uppermost(topology, [row for row in rows if row["entity"] in luns])
@@ -265,8 +265,8 @@ def _unnamed_luns(topology: Topology, load: LoadFacts, path: set[str]) -> Iterat
 
 
 def _is_over_network(attributes: Mapping[str, Scalar]) -> bool:
-    """Whether a job is known to reach its storage over the network, without its machine's block devices. In
-    recordings whose jobs do not report it, fio's engine shows it."""
+    """Return whether a job is known to reach its storage over the network, without its machine's block devices. In
+    recordings whose jobs do not report that, fio's engine shows it."""
     declared = attributes.get("over_network")
     return declared if isinstance(declared, bool) else attributes.get("ioengine") in FIO_OVER_NETWORK
 
@@ -296,11 +296,11 @@ def _writes_at_flush(row: FactRow, load: LoadFacts) -> bool:
 
 
 def _clipped_to_load(row: FactRow, load: LoadFacts) -> FactRow | None:
-    """Return the row of a device for a load's I/Os that are only some of the device's, or of which it does only some.
+    """Return the row of a device for the load's I/Os, if the device also serves others, or only a part of the load.
 
     I/Os that a cache answers spend no time at the device, unless the rates differ only because of their windows.
     None: the device is slower than the load, so it serves I/O that the load does not wait for; or it counts more I/Os
-    and no bytes, so these may be parts of the load's.
+    than the load and no bytes, so that its I/Os may be parts of the load's.
     """
     of_device, of_load = _rates(row, load)
     times = of_device / of_load
@@ -337,8 +337,8 @@ def _of_unsplit_ios(row: FactRow, load: LoadFacts) -> FactRow:
 
 
 def _is_one_of_several(topology: Topology, row: FactRow, load: LoadFacts, planes: FactTable) -> bool:
-    """Return whether a device that does as many I/Os as the load is one of several that do: where bytes are not
-    counted and the load's I/Os are large enough to be split, each device does parts of some of them."""
+    """Return whether a device is one of several that each carry parts of the load's I/Os, although its I/O rate
+    equals the load's. That is possible if bytes are not counted and the load's I/Os are large enough to be split."""
     if row["bytes_per_second"] or (load.operation_bytes or 0.0) <= UNSPLIT_BYTES:
         return False
     rows = parallel_devices(topology, load, planes, str(row["plane"]))
@@ -347,9 +347,9 @@ def _is_one_of_several(topology: Topology, row: FactRow, load: LoadFacts, planes
 
 
 def _split_among(rows: Sequence[FactRow], load: LoadFacts, path: set[str]) -> FactRow | None:
-    """Return the row of a load's devices that carry its I/Os in parts, where no bytes are counted: an I/O takes at
-    least as long as a part of it, and at most as long as all, one after the other. None: it cannot be so, or there is
-    one device, on which more I/Os may be others'."""
+    """Return the row of a load's devices that carry its I/Os in parts, if no bytes are counted. The time of an I/O
+    lies between that of one part and the sum of all its parts. None: the load's I/Os cannot be split like that, or
+    there is only one device, whose additional I/Os may be others'."""
     if len(rows) < 2 or not all(row["entity"] in path for row in rows):
         return None
     row, most = combined(rows), load.latency_bounds[1]
@@ -369,14 +369,15 @@ def _split_among(rows: Sequence[FactRow], load: LoadFacts, path: set[str]) -> Fa
 
 
 def _are_of_several_machines(topology: Topology, rows: Iterable[FactRow]) -> bool:
-    """Whether devices belong to several machines: each of a load's machines does a part of it."""
+    """Return whether devices belong to several machines, each of which runs a part of the load."""
     return len({owner for row in rows for owner in topology.related(str(row["entity"]), "attached_to")}) > 1
 
 
 def _is_closer(together: FactRow, alone: FactRow, load: LoadFacts, *, are_loads: bool) -> bool:
-    """Whether all devices of a load carry it, not a single one: their joint rate is closer to the load's by more than
-    windows differ; or it is equally close, and the load has as many I/Os in flight as they have together.
-    `are_loads`: they are known to be the load's; otherwise others may use them, and only the rates count."""
+    """Return whether all devices carry the load together, not a single one of them. Either their total rate is closer
+    to the load's by more than windows differ, or it is equally close, and they have no more I/Os in flight together
+    than the load. `are_loads`: the devices are known to be the load's. If not, others may use them, and only the
+    rates count."""
     of_load = _rates(together, load)[1]
     deviation, of_alone = (abs(_rates(row, load)[0] - of_load) / of_load for row in (together, alone))
     if abs(deviation - of_alone) > _WINDOW_DIFFERENCE:
@@ -385,7 +386,7 @@ def _is_closer(together: FactRow, alone: FactRow, load: LoadFacts, *, are_loads:
 
 
 def _rates(row: FactRow, load: LoadFacts) -> tuple[float, float]:
-    """The rates of a device and a load: bytes a second if both are counted, else operations."""
+    """Return the rates of a device and a load: bytes a second if both are counted, otherwise operations."""
     if row["bytes_per_second"] and load.bytes_per_second:
         return number(row, "bytes_per_second"), load.bytes_per_second
     return number(row, "ops_per_second"), load.ops_per_second

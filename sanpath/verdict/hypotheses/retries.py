@@ -31,17 +31,17 @@ _KINDS = ("hba", "array_port")
 _MAX_DAMAGE_WEIGHT, _MAX_CONFIRMED_WEIGHT = 5.0, 1.0
 """Largest log-odds of loss for damaged frames, and for aborted commands in addition: sanpath's own choices, 148 to 1
 and 3 to 1. Paths that lose hardly any time to it have bad cables, too."""
-_FULL = 0.8
+_FULL_RATIO = 0.8
 """Share of a queue's slots in use from which I/Os wait for a slot that a lost I/O holds: sanpath's own choice."""
-_ONE_EVENT = 0.5
-"""A smaller number of events means that there was none."""
+_MIN_EVENTS = 0.5
+"""Smallest number of events that counts: a smaller one means that there was none."""
 _NO_ABORTS_WEIGHT = -3.0
-"""Log-odds if aborted commands are counted and there was none: sanpath's own choice, 1 to 20."""
+"""Log-odds of loss if aborted commands are counted and there were none: sanpath's own choice, 1 to 20."""
 _RETRANSMIT_RATIO = "tcp_retransmit_ratio"
 _SENDER_TABLES: Mapping[str, tuple[str, ...]] = {"host": ("host",), "array": ("array", "volume")}
-"""Sender of data → fact tables with its retransmitted share. A volume has its array's, which may have no facts of its
-own."""
-_USUAL_LOSS = 0.01
+"""Sender of data → fact tables with its retransmitted share. A volume has the share of its array, which may have no
+facts of its own."""
+_USUAL_LOSS_RATIO = 0.01
 """Share of TCP segments retransmitted if only a full queue drops them. A server with full media is slow to read
 received data, so its hosts retransmit (measured: 1 % over nvmet)."""
 _MAX_RESENT_WEIGHT = 4.0
@@ -59,24 +59,24 @@ _USUAL_ROUND_TRIP_SECONDS = 2e-3
 """Round trip of a segment and its acknowledgement over a few switches, with the time at both ends. It includes what
 time-outs add: with time-outs, a connection moves less than the bound (Padhye, Firoiu, Towsley and Kurose 1998)."""
 _BOUND_WEIGHT = 2.0
-"""Log-odds of loss if the load moves what the bound allows: few networks lose that much without being limited by
-it."""
+"""Log-odds of loss if the load reaches the bound: few networks lose that much without being limited by it."""
 _BOUND_READ_WEIGHT = 3.5
-"""The same if round trip, segments and bytes are the connection's own, so that the bound is its own."""
+"""The same if round trip, segment size and bytes were read for the connection itself, so that the bound needs no
+usual values."""
 _HARMLESS_RATIO = 1e-4
 """Largest share of lost segments that limits nothing: a fuller queue drops some now and then."""
 _UNREAD_END_SHARE = 0.05
-"""Share of the retransmitted segments that a port has to count to be more suspect than an unread end."""
+"""Share of the retransmitted segments that a port must count to be more suspect than an unread end."""
 _USUAL_SEGMENT_BYTES = 1448.0
 """Payload of a full segment: an Ethernet frame of 1500 bytes less IP and TCP headers with time stamps (RFC 7323)."""
 _MIN_SHORT_WAIT_WEIGHT = -9.0
-"""Smallest log-odds of lost I/Os that cannot have taken that long."""
+"""Smallest log-odds of lost I/Os that cannot account for the wait."""
 _MIN_RATIO = 1e-6
 """Lower bound of ratios, because 0 has no logarithm: sanpath's own choice."""
 _FAILED_PATH_WEIGHT = 2.0
 """Log-odds of a path that failed or came back in the step: I/Os sent over it were lost."""
 _DAMAGE_PRIOR = -0.7
-"""Log-odds of damage before any reading: it is rarer than a queue or a link that is too small."""
+"""Log-odds of damage before any reading: it is rarer than an undersized queue or link."""
 
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
@@ -87,20 +87,20 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     damaged = {place: rate * seconds for place, rate in _damaged_frames(table).items()}
     aborted = {device: rate * seconds for device, rate in _counts(table, "device", "aborts_per_second").items()}
     frames, commands = max(damaged.values(), default=0.0), max(aborted.values(), default=0.0)
-    if max(frames, commands) < _ONE_EVENT:
+    if max(frames, commands) < _MIN_EVENTS:
         return
-    counts, prior = (damaged, _DAMAGE_PRIOR) if frames >= _ONE_EVENT else (aborted, _ABORTS_PRIOR)
+    counts, prior = (damaged, _DAMAGE_PRIOR) if frames >= _MIN_EVENTS else (aborted, _ABORTS_PRIOR)
     entity, evidence = max(counts, key=lambda place: counts[place]), []
-    if frames >= _ONE_EVENT:
+    if frames >= _MIN_EVENTS:
         # An Ethernet port also counts frames that it drops because its buffer is full.
         lost = "damaged or dropped" if table.has_ethernet else "damaged"
         words = f"{count(frames)} {lost} frames at {entity} in {seconds:.0f} s"
         evidence.append(Evidence(words, min(_MAX_DAMAGE_WEIGHT, event_weight(frames))))
         evidence += _cost_evidence(table, sum(damaged.values()) / seconds)
-        evidence += _few_retransmissions(table)
+        evidence += _few_retransmissions_evidence(table)
     if aborted:
-        weight = event_weight(commands) if commands >= _ONE_EVENT else _NO_ABORTS_WEIGHT
-        if frames >= _ONE_EVENT:  # This is the same damage, seen twice.
+        weight = event_weight(commands) if commands >= _MIN_EVENTS else _NO_ABORTS_WEIGHT
+        if frames >= _MIN_EVENTS:  # Both show the same damage.
             weight = min(_MAX_CONFIRMED_WEIGHT, weight)
         evidence.append(Evidence(f"{count(commands)} commands aborted in {seconds:.0f} s", weight))
     yield _claim(table, entity, evidence, prior)
@@ -135,8 +135,10 @@ def _claim(
     without: str = "its error counters do not increase",
     others: Sequence[str] = (),
 ) -> Claim:
-    """`segments`: where I/Os wait, None: wherever a loss makes them wait. `without`: what refutes the claim if the
-    latency stays the same. `others`: elements that lost them as probably as `entity`."""
+    """A claim that losses at `entity` limit the load.
+
+    `segments`: where I/Os wait, None: wherever a loss delays them. `without`: a condition under which the same
+    latency refutes the claim. `others`: elements that are as probable a place of the loss as `entity`."""
     latency_seconds = table.load.latency_seconds
     weight, words = tail_weight(table.load)
     evidence = (*evidence, Evidence(words, weight)) if weight else tuple(evidence)
@@ -159,10 +161,10 @@ def _claim(
 
 
 def _cost_evidence(table: PlaceTable, frames_per_second: float) -> Iterator[Evidence]:
-    """Evidence against lost frames, of all places together, that cost too little.
+    """Evidence against lost frames if those of all places together cost too little.
 
-    A loss delays one I/O, by no more than the slowest I/O of the test took. Over TCP it delays everything later on
-    its connection, which is read in order, by no more than a time-out.
+    A loss delays one I/O, at most by the time of the slowest I/O of the test. Over TCP it delays all later data of
+    its connection, which is delivered in order, at most by a time-out.
     """
     load = table.load
     limits = (
@@ -173,15 +175,19 @@ def _cost_evidence(table: PlaceTable, frames_per_second: float) -> Iterator[Evid
     longest, because = min((seconds, words) for seconds, words in limits if seconds is not None)
     delayed = max(1.0, table.facts.in_flight_in(load.step)) if table.has_ethernet else 1.0
     most = min(1.0, delayed * frames_per_second / load.ops_per_second) * longest
-    # A lost I/O holds its slot until it is sent again: I/Os that wait for a slot wait for it, too.
-    full = {i for i, each in enumerate(table.segments) if each.queue is not None and (each.filled_ratio or 0) > _FULL}
+    # A lost I/O holds its slot until it is sent again: I/Os that wait for a slot also wait for it.
+    full = {
+        i
+        for i, each in enumerate(table.segments)
+        if each.queue is not None and (each.filled_ratio or 0) > _FULL_RATIO
+    }
     waited = _waited_seconds(table, _lossy_segments(table) - full)
     if waited > most:
         words = f"sent again, they cost an I/O {duration(most)} at most: {because} {duration(longest)}"
         yield Evidence(words, max(_MIN_SHORT_WAIT_WEIGHT, -(waited - most) / load.latency_seconds / UNEXPLAINED))
 
 
-def _few_retransmissions(table: PlaceTable) -> Iterator[Evidence]:
+def _few_retransmissions_evidence(table: PlaceTable) -> Iterator[Evidence]:
     """Evidence against lost frames over Ethernet if the sender of the data retransmits few segments."""
     again = _retransmissions(table, _sender(table)) if table.has_ethernet else []
     if again and (weight := max(_MIN_SHORT_WAIT_WEIGHT, *(weight for weight, _, _ in again))) < 0:
@@ -192,10 +198,10 @@ def _few_retransmissions(table: PlaceTable) -> Iterator[Evidence]:
 def _loss_weight(table: PlaceTable, ratio: float, connection: FactRow) -> float:
     """Log-odds of loss as the limit, given the share of TCP segments that the data's sender retransmitted.
 
-    The load supports loss if it moves about what the loss allows in a round trip, and contradicts it if the loss
-    would allow far more. A connection moves exactly as much through a full queue that drops packets. So, as far as a
-    round trip is time in a queue, this counts neither way, unless no link of the path is full enough to have a queue.
-    `connection`: facts of the connection that carries it, empty: not read.
+    Throughput near the bound for this loss and round trip supports loss as the limit. Throughput far below the bound
+    contradicts it. A connection limited by a full queue that drops packets also reaches it. So the part of the
+    round trip that may be time in a queue counts neither way. A link has no queue while it is not full.
+    `connection`: facts of the connection that carries the load, empty: not read.
     """
     round_trip = number(connection, "round_trip_seconds")
     segment_bytes = number(connection, "segment_bytes") or _USUAL_SEGMENT_BYTES
@@ -206,18 +212,18 @@ def _loss_weight(table: PlaceTable, ratio: float, connection: FactRow) -> float:
     alone_ratio = 1.0
     if round_trip:
         without_queue = number(connection, "round_trip_seconds_min") / round_trip
-        alone_ratio = min(1.0, max(without_queue, _without_queue(table)))
+        alone_ratio = min(1.0, max(without_queue, _no_queue_ratio(table)))
     unusual_ratio = min(1.0, log(max(ratio, _MIN_RATIO) / _MIN_RATIO) / log(_HARMLESS_RATIO / _MIN_RATIO))
-    # A receiver with more unread data than is under way does not wait for a lost segment.
+    # A receiver that has more unread data than is in transit does not wait for a lost segment.
     on_the_way, unread = carried * round_trip, number(connection, "unread_bytes")
     waits_ratio = on_the_way / (on_the_way + unread) if on_the_way else 1.0
     most = (_BOUND_READ_WEIGHT if round_trip else _BOUND_WEIGHT) * alone_ratio * unusual_ratio + 2 * log(waits_ratio)
     return max(_ratio_weight(ratio), most + min(0.0, 4 * log(max(round_trips, _MIN_RATIO))))
 
 
-def _without_queue(table: PlaceTable) -> float:
-    """Share of the time in which no link of the path can have a queue: its port sends at once what arrives. 0: not
-    every link is counted."""
+def _no_queue_ratio(table: PlaceTable) -> float:
+    """Share of the time in which no link of the path can have a queue, because its port sends arriving frames at
+    once. 0: not every link is counted."""
     rows = [*table.on_path, *table.opposite_links]
     if table.uncounted or not table.on_path or any(row["utilisation"] is None for row in rows):
         return 0.0
@@ -226,7 +232,7 @@ def _without_queue(table: PlaceTable) -> float:
 
 def _ratio_weight(ratio: float) -> float:
     """Log-odds of loss as the limit, given only the share of retransmitted segments."""
-    return 2 * log(max(ratio, _MIN_RATIO) / _USUAL_LOSS)
+    return 2 * log(max(ratio, _MIN_RATIO) / _USUAL_LOSS_RATIO)
 
 
 def _sender(table: PlaceTable) -> str:
@@ -249,15 +255,19 @@ def _retransmitted(table: PlaceTable) -> Iterator[Claim]:
     if not entities or not again:
         return
     weight, ratio, sender = max(again)
-    entity, *others = _places_of_loss(table, entities, ratio)
+    entity, *others = _loss_places(table, entities, ratio)
     words = f"{sender} sent {percent(ratio)} of its TCP segments again: they were lost on the way"
-    evidence = [Evidence(words, min(_MAX_RESENT_WEIGHT, weight)), *_stalls(table, ratio), *_tcp_evidence(table)]
+    evidence = [
+        Evidence(words, min(_MAX_RESENT_WEIGHT, weight)),
+        *_timeout_evidence(table, ratio),
+        *_tcp_evidence(table),
+    ]
     yield _claim(table, entity, evidence, _RETRANSMIT_PRIOR, others=others)
 
 
-def _stalls(table: PlaceTable, ratio: float) -> Iterator[Evidence]:
-    """Evidence against loss if retransmissions are so rare that their waits, of at most a time-out each, hardly add
-    up. `ratio`: share of segments retransmitted."""
+def _timeout_evidence(table: PlaceTable, ratio: float) -> Iterator[Evidence]:
+    """Evidence against loss if the waits for retransmissions, of at most a time-out each, are shorter together than
+    the observed wait. `ratio`: share of segments retransmitted."""
     most = ratio * table.load.bytes_per_second / _USUAL_SEGMENT_BYTES * _TCP_TIMEOUT_SECONDS
     waited = _waited_seconds(table, _lossy_segments(table)) / table.load.latency_seconds
     if waited > most:
@@ -266,10 +276,10 @@ def _stalls(table: PlaceTable, ratio: float) -> Iterator[Evidence]:
 
 
 def _tcp_evidence(table: PlaceTable) -> Iterator[Evidence]:
-    """Evidence against lost segments that cost more time than TCP was seen to hold them.
+    """Evidence against lost segments if the wait is longer than polls saw data in TCP.
 
-    A lost segment, and all data after it, waits in its sender's TCP until it is acknowledged. If a state lasts a
-    share u of the time, none of n polls sees it with the probability (1 - u)^n.
+    A lost segment, and all data after it, waits in its sender's TCP until it is acknowledged. If a state lasts for a
+    share u of the time, the probability that none of n polls sees it is (1 - u)^n.
     """
     tcp = table.tcp
     if tcp is None or not table.in_tcp or tcp.answers_sending_seconds is None:
@@ -283,11 +293,12 @@ def _tcp_evidence(table: PlaceTable) -> Iterator[Evidence]:
         yield Evidence(words, max(_MIN_SHORT_WAIT_WEIGHT, tcp.polls * log(max(_MIN_RATIO, 1 - unseen_ratio))))
 
 
-def _places_of_loss(table: PlaceTable, entities: Sequence[str], ratio: float) -> list[str]:
+def _loss_places(table: PlaceTable, entities: Sequence[str], ratio: float) -> list[str]:
     """The link or port whose ends count most of the retransmitted segments, or several that are equally probable.
 
-    A port counts only some of them, because more is retransmitted than was lost. It is the more probable place than
-    one whose receiving end is not read, unless it counts next to none. `ratio`: share retransmitted.
+    A port counts only some of them, because more is retransmitted than was lost. A link whose port counts errors is
+    more probable than one whose receiving end is not read, unless the port counts hardly any. `ratio`: share of
+    segments retransmitted.
     """
     damaged, devices = _damaged_frames(table), _device_errors(table)
     lost = max(_MIN_RATIO, ratio * table.load.bytes_per_second / _USUAL_SEGMENT_BYTES)
@@ -299,7 +310,7 @@ def _places_of_loss(table: PlaceTable, entities: Sequence[str], ratio: float) ->
 
 
 def _ethernet_initiators(table: PlaceTable) -> list[str]:
-    """The Ethernet ports of the load's hosts, without those that count none of its bytes."""
+    """The Ethernet ports of the load's hosts. Ports that count hardly any bytes of the load are left out."""
     load, entities = table.load, table.facts.topology.entities
     moved = _counts(table, "initiator", f"bytes_per_second_{load.direction}")
     least = LOADED * load.bytes_per_second
@@ -308,8 +319,8 @@ def _ethernet_initiators(table: PlaceTable) -> list[str]:
 
 
 def _retransmissions(table: PlaceTable, sender: str) -> list[tuple[float, float, str]]:
-    """(log-odds of loss, share of segments retransmitted, the sender in words) of each connection of the load; if
-    connections are not read, of each host or array that counts it. Loss can only limit the side that sends the
+    """(log-odds of loss, share of segments retransmitted, the sender in words) of each connection of the load, or, if
+    connections are not read, of each host or array that counts them. Loss can limit only the side that sends the
     data."""
     sends_data, tcp = sender == _sender(table), table.tcp
     rows = () if tcp is None else tcp.rows if sends_data else tcp.opposite_rows
@@ -331,21 +342,21 @@ def _retransmissions(table: PlaceTable, sender: str) -> list[tuple[float, float,
 
 
 def _lossy_segments(table: PlaceTable) -> frozenset[int]:
-    """The segments between host and array, and those above the paths of a multipath map, which retries what a path
-    lost."""
+    """The segments between host and array, and those above the paths of a multipath map, which repeats the I/Os that
+    a path lost."""
     queues = enumerate(segment.queue for segment in table.segments)
     return table.gaps | {i for i, queue in queues if queue is not None and queue.below.plane == "device"}
 
 
 def _waited_seconds(table: PlaceTable, segments: frozenset[int]) -> float:
-    """Seconds that an I/O is likely to wait in these segments, however many are in flight."""
+    """Seconds that an I/O probably waits in these segments, independently of the number in flight."""
     return sum(table.segments[index].independent_wait[1] for index in segments)
 
 
 def _damaged_frames(table: PlaceTable) -> dict[str, float]:
-    """Links on the load's paths, and uncounted ports at their ends → damaged frames a second.
+    """Links on the load's paths, and ports that belong to none of these links → damaged frames a second.
 
-    A path with damaged frames carries little, so it need not count as part of the loaded path.
+    A path with damaged frames carries little, so it may be missing from the loaded path.
     """
     by_device, by_link = _device_errors(table), dict[str, float]()
     cables = {cable.id for path in table.paths for cable in path.cables}

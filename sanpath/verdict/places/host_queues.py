@@ -1,4 +1,4 @@
-"""Queues of guest and host between the observed planes: how long I/Os wait there, and how many they let through."""
+"""Queues of guest and host between the observed planes: how long I/Os wait there, and how many they admit."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from sanpath.model import Layer
 from sanpath.topology.paths import machines_of
 
 DEPTH_ERROR = 0.05
-"""Relative standard error of slots in use. They are throughput times latency, and both err by their windows, more
-with a coarse clock."""
-_FILLED = 0.95
+"""Relative standard error of the number of slots in use. It is throughput times latency, and the windows of both
+differ. With a coarse clock the error is larger."""
+_FULL_RATIO = 0.95
 """Share of its slots in use from which a queue is full."""
-_UNEQUALLY_FULL = 1.5
-"""Ratio from which one parallel device is clearly fuller than the others together: sanpath's own choice, beyond what
-their shares of a load scatter."""
-_WHOLE_PLANE = 0.95
-"""A device with this share of a plane's I/Os stands for the plane."""
-_ONE_WAITS = 0.5
-"""Mean number of I/Os from which some wait: fewer may be the rounding of a clock."""
-_LEAST_ADMITTED = 0.01
-"""Least share of a direction's I/Os that are below the queue: they do take some time there."""
+_CLEARLY_FULLER = 1.5
+"""Ratio from which one parallel device is clearly fuller than the others together: sanpath's own choice, larger than
+the usual scatter of their shares of a load."""
+_WHOLE_PLANE_SHARE = 0.95
+"""Share of a plane's I/Os from which devices carry the whole plane."""
+_MIN_WAITING = 0.5
+"""Smallest mean number of waiting I/Os that counts: a smaller one may be the rounding of a clock."""
+_MIN_ADMITTED_SHARE = 0.01
+"""Smallest share of a direction's I/Os below the queue: they need some time there."""
 WITHOUT_QUEUE = ("md", "other dm")
 """Kinds of Linux devices that pass each I/O on to the devices below them. A multipath map holds requests."""
 _HYPERVISOR_PLANES = ("host_block", "kernel", "device")
-"""Planes of the hypervisor; I/Os that wait above them wait in its kernel."""
+"""Planes of the hypervisor. I/Os that wait above them wait in its kernel."""
 
 
 class PlaneReading(NamedTuple):
-    """What is seen at a plane: seconds of an I/O from there down, their error either way, and mean I/Os in flight.
+    """The reading of a plane: seconds of an I/O from there down, their error either way, and mean I/Os in flight.
 
-    `mix_error_ratio`: relative error of seconds that are a mean over others' I/Os as well, the same at all planes of
-    a device.
+    `mix_error_ratio`: relative error of seconds if they are a mean that includes others' I/Os. It is the same at all
+    planes of a device.
     """
 
     plane: str
@@ -48,7 +48,7 @@ class PlaneReading(NamedTuple):
 
     @property
     def whole_error_seconds(self) -> float:
-        """The error of its seconds for whatever reason."""
+        """The total error of its seconds."""
         return self.error_seconds + self.mix_error_ratio * self.seconds
 
 
@@ -56,12 +56,12 @@ class PlaneReading(NamedTuple):
 class HostQueue:
     """The queue between the clocks of two planes.
 
-    `entity`: the block device or virtual disk at the lower plane, `devices`: how many carry the load together, of
-    which it is the busiest; `as_full`: those of them whose slots are as full as its own. `layer`: where I/Os wait.
-    `depth`: None where no source reports it. `others_admitted`: mean number of others' I/Os that the queue lets
-    through. `in_slots`: mean number of I/Os in these slots, of both directions, where they are those of `entity`
-    alone; None: they are those of all devices. `above_parts`: it ends at the clocks of the devices that `entity` is
-    made of.
+    `entity`: the block device or virtual disk at the lower plane. `devices`: number of devices that carry the load
+    together; `entity` is the busiest. `as_full`: other devices whose slots are as full. `layer`: where I/Os wait.
+    `depth`: number of slots, None: no source reports it. `others_admitted`: mean number of others' I/Os that the
+    queue admits. `in_slots`: mean number of I/Os of both directions in the slots of `entity`, if the queue is that of
+    `entity` alone; None: it is that of all devices. `above_parts`: the queue ends at the clocks of the devices that
+    `entity` consists of.
     """
 
     entity: str
@@ -82,7 +82,7 @@ class HostQueue:
 
     @property
     def error_seconds(self) -> float:
-        """Error of that wait either way, where a clock is coarse, or its time is a mean over others' I/Os as well."""
+        """Error of that wait either way, if a clock is coarse, or its time is a mean that includes others' I/Os."""
         if self.above.mix_error_ratio and self.below.mix_error_ratio:
             of_mix = max(self.above.mix_error_ratio, self.below.mix_error_ratio) * self.wait_seconds
             return max(self.above.error_seconds, self.below.error_seconds) + of_mix
@@ -90,18 +90,18 @@ class HostQueue:
 
     @property
     def admitted(self) -> float:
-        """Mean number of I/Os that the queue lets through."""
+        """Mean number of I/Os that the queue admits."""
         return self.below.in_flight
 
     @property
     def held(self) -> float:
-        """Mean number of I/Os in its slots: of this direction, or of both where they are those of one device, and
-        of others."""
+        """Mean number of I/Os in its slots, with those of others: of this direction, or of both directions if the
+        slots are those of a single device."""
         return self.admitted + self.others_admitted if self.in_slots is None else self.in_slots
 
     @property
     def others_share(self) -> float:
-        """Share of what it lets through that is not the test's."""
+        """Share of others' I/Os in those that it admits."""
         return min(1.0, self.others_admitted / self.held) if self.held else 0.0
 
     @property
@@ -112,11 +112,12 @@ class HostQueue:
     @property
     def holds_back(self) -> bool:
         """Whether I/Os wait in the queue."""
-        return self.waiting >= _ONE_WAITS
+        return self.waiting >= _MIN_WAITING
 
 
 class _Slots(NamedTuple):
-    """The slots of a device: its I/Os of both directions that have one, and how many there are; 0: not known."""
+    """The slots of a device. `in_use`: I/Os of both directions that have one. `depth`: number of slots, 0:
+    unknown."""
 
     entity: str
     in_use: float
@@ -124,7 +125,7 @@ class _Slots(NamedTuple):
 
     @property
     def filled_ratio(self) -> float:
-        """Share of them in use."""
+        """Share of the slots in use."""
         return self.in_use / self.depth
 
 
@@ -142,9 +143,9 @@ def _host_queues(facts: Facts, load: LoadFacts) -> Sequence[HostQueue]:
         seconds, error = number(row, "latency_seconds"), number(row, "resolution_seconds")
         in_flight, mix_error_ratio = number(row, "in_flight_measured"), number(row, "mix_error_ratio")
         below = PlaneReading(str(row["plane"]), seconds, error, in_flight, mix_error_ratio)
-        # What waits for a LUN's slots is inside the kernel's clock: above it, the virtual disk is held back, in whose
-        # queue others have no I/Os.
-        own = _above_kernel(facts, load, row, queues) if below.plane == "kernel" else None
+        # The kernel's clock includes the wait for a LUN's slots. I/Os that wait above this clock wait in the queue of
+        # the virtual disk, which has no I/Os of others.
+        own = _entity_above_kernel(facts, load, row, queues) if below.plane == "kernel" else None
         entity = own or str(row["entity"])
         layer, devices = _layer(facts, load, below.plane), int(number(row, "devices")) or 1
         queue = HostQueue(
@@ -156,16 +157,16 @@ def _host_queues(facts: Facts, load: LoadFacts) -> Sequence[HostQueue]:
             devices=devices,
             others_admitted=0.0 if own else number(row, "others_in_flight"),
         )
-        queues.append(_fullest(queue, list(_slots_at_clock(facts, load, below.plane))) if devices > 1 else queue)
+        queues.append(_of_fullest(queue, list(_slots_at_clock(facts, load, below.plane))) if devices > 1 else queue)
         above = below
-    if queues and (device_queue := _inside_clock(facts, load, queues[-1])) is not None:
+    if queues and (device_queue := _device_queue(facts, load, queues[-1])) is not None:
         queues.append(device_queue)
     return queues
 
 
-def _above_kernel(facts: Facts, load: LoadFacts, row: FactRow, queues: Sequence[HostQueue]) -> str | None:
-    """What holds I/Os back above the kernel's clock of a LUN: the load's virtual disk, or else the device with the
-    last clock above. `queues`: those above. None: neither is known."""
+def _entity_above_kernel(facts: Facts, load: LoadFacts, row: FactRow, queues: Sequence[HostQueue]) -> str | None:
+    """The entity whose queue holds I/Os back above the kernel's clock of a LUN: the load's virtual disk, or else the
+    device with the last clock above. `queues`: those above. None: neither is known."""
     topology, own = facts.topology, planes.devices_of_load(facts.topology, load)
     disks = [disk for disk in topology.related(str(row["entity"]), "backed_by", "vdisk") if disk in own]
     above = [queue.entity for queue in reversed(queues)]
@@ -174,9 +175,9 @@ def _above_kernel(facts: Facts, load: LoadFacts, row: FactRow, queues: Sequence[
 
 
 def in_slots_of(facts: Facts, load: LoadFacts, queue: HostQueue) -> float:
-    """I/Os of both directions, and of others, that have a slot of a queue: until they complete, in whatever queue
-    below they wait."""
-    # Of parallel devices the busiest names the queue, and it may differ between reads and writes.
+    """Number of I/Os that have a slot of a queue, of both directions and of others. An I/O holds its slot until it
+    completes, whichever lower queue it waits in."""
+    # The queue has the name of the busiest parallel device, which may differ between reads and writes.
     return queue.in_slots or sum(
         other.admitted + other.others_admitted
         for step_load in facts.loads_in(load.step)
@@ -186,22 +187,23 @@ def in_slots_of(facts: Facts, load: LoadFacts, queue: HostQueue) -> float:
     )
 
 
-def _fullest(queue: HostQueue, devices: Sequence[_Slots]) -> HostQueue:
-    """The queue of parallel devices as that of the fullest, where this has clearly more of its own slots in use than
-    the others together: no I/O takes the slot of another device. Else it is that of all which are as full."""
+def _of_fullest(queue: HostQueue, devices: Sequence[_Slots]) -> HostQueue:
+    """The queue of the fullest parallel device, if a clearly larger share of its slots is in use than of the others
+    together: an I/O cannot take the slot of another device. Otherwise the queue of all devices that are equally
+    full."""
     if not devices or not all(device.depth for device in devices):
         return queue
     fullest = max(devices, key=lambda device: device.filled_ratio)
     others = [device for device in devices if device is not fullest]
     rest = sum(device.in_use for device in others) / (sum(device.depth for device in others) or 1.0)
-    if _UNEQUALLY_FULL * rest < fullest.filled_ratio <= 1 / _FILLED:
+    if _CLEARLY_FULLER * rest < fullest.filled_ratio <= 1 / _FULL_RATIO:
         return replace(queue, entity=fullest.entity, depth=fullest.depth, in_slots=fullest.in_use)
-    as_full = [each.entity for each in devices if _UNEQUALLY_FULL * each.filled_ratio >= fullest.filled_ratio]
+    as_full = [each.entity for each in devices if _CLEARLY_FULLER * each.filled_ratio >= fullest.filled_ratio]
     return replace(queue, as_full=tuple(name for name in as_full if name != queue.entity))
 
 
 def _slots_at_clock(facts: Facts, load: LoadFacts, plane: str) -> Iterator[_Slots]:
-    """The slots of each device of a load that are filled before the clock of a plane starts."""
+    """The slots of each device of a load, if I/Os take them before the clock of a plane starts."""
     rows = facts.tables["plane"]
     for row in planes.parallel_devices(facts.topology, load, rows, plane):
         both = rows.select(step=load.step, plane=row["plane"], entity=row["entity"])
@@ -210,29 +212,30 @@ def _slots_at_clock(facts: Facts, load: LoadFacts, plane: str) -> Iterator[_Slot
 
 
 def _slots_inside_clock(facts: Facts, rows: Sequence[FactRow]) -> Iterator[_Slots]:
-    """The slots of each device of a load that are filled while the clock of its block layer runs. `rows`: of each."""
+    """The slots of each device of a load, if I/Os take them while the clock of its block layer runs. `rows`: one for
+    each device."""
     for row in rows:
         for device in facts.tables["device"].select(step=row["step"], entity=row["entity"])[:1]:
             depth = number(device, "queue_depth")
             yield _Slots(str(row["entity"]), min(depth, number(device, "in_flight")), depth)
 
 
-def _inside_clock(facts: Facts, load: LoadFacts, last: HostQueue) -> HostQueue | None:
-    """The queue of the block device itself, where the operating system's clock contains it.
+def _device_queue(facts: Facts, load: LoadFacts, last: HostQueue) -> HostQueue | None:
+    """The queue of the block device itself, if the operating system's clock includes it.
 
-    It is estimated from its slots, from the clocks of its paths, or from both; the difference of both is then the
-    error. None: no I/O is seen to wait in it.
+    It is estimated from the device's slots, from the clocks of its parts, or from both. Then the difference between
+    the two is the error. None: no I/O is seen to wait in it.
     """
     above = last.below
     if above.plane not in planes.BLOCK_LAYERS or not above.in_flight:
         return None
-    by_parts, rows = _by_parts(facts, load, last), _devices(facts, load, last)
+    by_parts, rows = _admitted_by_parts(facts, load, last), _devices(facts, load, last)
     if by_parts is None:
-        # Several volumes may share a device.
+        # Several volumes may share a device, which counts once.
         parts = (part for row in rows for part in _with_slots(facts, load, row))
         rows = list({str(part["entity"]): part for part in parts}.values())
     names = [str(row["entity"]) for row in sorted(rows, key=lambda row: -number(row, "in_flight_measured"))]
-    slots, by_slots = _by_slots(facts, last, rows)
+    slots, by_slots = _admitted_by_slots(facts, last, rows)
     estimates = [admitted for admitted in (by_slots, by_parts) if admitted is not None]
     if not estimates:
         return None
@@ -251,16 +254,16 @@ def _inside_clock(facts: Facts, load: LoadFacts, last: HostQueue) -> HostQueue |
         others_admitted=others_admitted,
         above_parts=by_parts is not None,
     )
-    return _fullest(queue, list(_slots_inside_clock(facts, rows))) if queue.devices > 1 else queue
+    return _of_fullest(queue, list(_slots_inside_clock(facts, rows))) if queue.devices > 1 else queue
 
 
-def _by_slots(facts: Facts, last: HostQueue, rows: Sequence[FactRow]) -> tuple[float | None, float | None]:
-    """The slots of the device, or of parallel devices, and how many I/Os of this direction they admit. `rows`: of
-    each device.
+def _admitted_by_slots(facts: Facts, last: HostQueue, rows: Sequence[FactRow]) -> tuple[float | None, float | None]:
+    """The slots of the device, or of parallel devices, and how many I/Os of this direction they admit. `rows`: one
+    for each device.
 
-    I/Os in flight beyond the slots wait. Reads and writes stand in one queue and wait equally long, by Little's law
-    for both together; a slot is taken for the time below the queue, so the slower direction has more of them. None:
-    no source reports the slots, or no device has more I/Os in flight than slots.
+    I/Os in flight beyond the slots wait. Reads and writes share one queue and wait equally long (Little's law for
+    both together). An I/O holds its slot for the time below the queue, so the slower direction holds more slots.
+    None: no source reports the slots, or no device has more I/Os in flight than slots.
     """
     tables = facts.tables
     offered = admitted = slots = 0.0
@@ -275,38 +278,38 @@ def _by_slots(facts: Facts, last: HostQueue, rows: Sequence[FactRow]) -> tuple[f
         seconds = number(row, "latency_seconds")
         share = 1 - waiting / operations / seconds if seconds else 1.0
         offered += number(row, "in_flight_measured")
-        admitted += number(row, "in_flight_measured") * max(_LEAST_ADMITTED, share)
+        admitted += number(row, "in_flight_measured") * max(_MIN_ADMITTED_SHARE, share)
         slots += number(device, "queue_depth")
     return slots or None, last.admitted * admitted / offered if admitted < offered else None
 
 
-def _by_parts(facts: Facts, load: LoadFacts, last: HostQueue) -> float | None:
-    """The number of I/Os that the devices below those of the load have taken, by their own clocks: paths of multipath
+def _admitted_by_parts(facts: Facts, load: LoadFacts, last: HostQueue) -> float | None:
+    """Number of I/Os in the devices below those of the load, by the clocks of these lower devices: paths of multipath
     maps, parts of md and of logical volumes.
 
-    None: a device is made of no others, these have no clock, or next to nothing waits above them.
+    None: the load's devices do not consist of others, these have no clock, or hardly any I/O waits above them.
     """
     uppers = [str(row["entity"]) for row in _devices(facts, load, last)]
     parts = {part for name in uppers for part in facts.topology.members(name, "lun")}
     plane_rows = facts.tables["plane"].select(step=load.step, direction=load.direction, plane=last.below.plane)
     rows = [row for row in plane_rows if row["entity"] in parts]
-    # A request that a path refuses is counted again when it is offered again.
-    complete = sum(number(row, "ops_per_second") for row in rows) >= _WHOLE_PLANE * load.ops_per_second
+    # A path may refuse a request. The request is counted again when it is offered again.
+    complete = sum(number(row, "ops_per_second") for row in rows) >= _WHOLE_PLANE_SHARE * load.ops_per_second
     admitted = sum(number(row, "in_flight_measured") for row in rows)
     is_own = complete and not last.others_admitted
-    return admitted if rows and is_own and admitted < _WHOLE_PLANE * last.admitted else None
+    return admitted if rows and is_own and admitted < _WHOLE_PLANE_SHARE * last.admitted else None
 
 
 def _devices(facts: Facts, load: LoadFacts, last: HostQueue) -> list[FactRow]:
-    """A row for each device that carries the load's I/O at the lowest clock of the host: one, or several together."""
+    """One row for each device that carries the load's I/O at the lowest clock of the host."""
     plane, rows = last.below.plane, facts.tables["plane"]
     alone = rows.select(step=load.step, direction=load.direction, plane=plane, entity=last.entity)
     return planes.parallel_devices(facts.topology, load, rows, plane) or alone[:1]
 
 
 def devices_with_unread_slots(facts: Facts, load: LoadFacts) -> list[str]:
-    """The devices below the last clock of the host whose wait for slots it contains, and of whose slots nobody reads
-    the number, the fullest first."""
+    """The devices below the last clock of the host, the fullest first, if this clock includes the wait for their
+    slots, and no source reads the number of these slots."""
     queues = host_queues(facts, load)
     if not queues or queues[-1].below.plane not in planes.BLOCK_LAYERS or queues[-1].depth is not None:
         return []
@@ -317,8 +320,8 @@ def devices_with_unread_slots(facts: Facts, load: LoadFacts) -> list[str]:
 
 
 def _with_slots(facts: Facts, load: LoadFacts, row: FactRow) -> list[FactRow]:
-    """The device of a row, or the devices that it is made of, where it holds none of its I/Os and these have them
-    all."""
+    """The row of a device with slots: the row itself, or, if its device has no queue, the rows of its parts, provided
+    that these carry all its I/Os."""
     topology, entity = facts.topology, str(row["entity"])
     if topology.entities[entity].attributes.get("kind") not in WITHOUT_QUEUE:
         return [row]
@@ -326,19 +329,19 @@ def _with_slots(facts: Facts, load: LoadFacts, row: FactRow) -> list[FactRow]:
     rows = facts.tables["plane"].select(step=load.step, direction=load.direction, plane=row["plane"])
     own = [part for part in rows if part["entity"] in parts]
     operations = sum(number(part, "ops_per_second") for part in own)
-    if not operations >= _WHOLE_PLANE * number(row, "ops_per_second") > 0:
+    if not operations >= _WHOLE_PLANE_SHARE * number(row, "ops_per_second") > 0:
         return [row]
     return [each for part in own for each in _with_slots(facts, load, part)]
 
 
 def below_queues(facts: Facts, load: LoadFacts) -> float:
-    """Latency below the queues of the host. Where no plane of the host is observed, the latency of the load."""
+    """Latency below the queues of the host. If no plane of the host is observed, the latency of the load."""
     queues = host_queues(facts, load)
     return queues[-1].below.seconds if queues else load.latency_seconds
 
 
 def throttle(facts: Facts, load: LoadFacts) -> HostQueue | None:
-    """The queue that holds back most I/Os. None: guest and host together hold back less than half of them."""
+    """The queue in which most I/Os wait. None: guest and host together hold back less than half of the I/Os."""
     queues = host_queues(facts, load)
     if not queues or queues[-1].admitted >= load.in_flight_measured / 2:
         return None
@@ -346,7 +349,7 @@ def throttle(facts: Facts, load: LoadFacts) -> HostQueue | None:
 
 
 def _layer(facts: Facts, load: LoadFacts, plane: str) -> Layer:
-    """The layer in which I/Os wait above a plane: the hypervisor, or where the load's own block device is."""
+    """The layer in which I/Os wait above a plane: the hypervisor, or the layer of the load's own block device."""
     if plane in _HYPERVISOR_PLANES:
         return "host"
     machines = [machine for root in load.roots for machine in machines_of(facts.topology, root)]
@@ -355,13 +358,13 @@ def _layer(facts: Facts, load: LoadFacts, plane: str) -> Layer:
 
 
 def _depth(row: FactRow) -> float | None:
-    """How many I/Os the host lets through at once. None: it does not report that, or its latency contradicts it."""
+    """Number of I/Os that the host admits at once. None: it is not reported, or contradicts the I/Os in flight."""
     depth, in_use = number(row, "queue_depth"), number(row, "in_flight_measured") + number(row, "others_in_flight")
     error_ratio = number(row, "resolution_seconds") / (number(row, "latency_seconds") or 1.0)
-    return depth if depth and in_use * (1 - error_ratio) <= depth / _FILLED else None
+    return depth if depth and in_use * (1 - error_ratio) <= depth / _FULL_RATIO else None
 
 
 def wait_at(facts: Facts, load: LoadFacts, limiter: str) -> str:
-    """The entity where most I/Os wait: a queue of guest or host if it holds back most of them, else the limiter."""
+    """The entity at which most I/Os wait: a queue of guest or host if it holds back most, otherwise the limiter."""
     queue = throttle(facts, load)
     return queue.entity if queue is not None else limiter
