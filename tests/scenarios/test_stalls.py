@@ -132,7 +132,7 @@ def test_stalls_are_told_with_their_cost_and_no_test_is_proposed_that_all_causes
     assert "16 outstanding I/Os" in (steady.summary.action or "")
     assert "stalls" not in (steady.summary.consequence or "")
     assert "outstanding I/Os" not in (stalled.summary.action or "")
-    assert "they cost 4" in (stalled.summary.consequence or "")
+    assert "the stalls cost 4" in (stalled.summary.consequence or "")
     assert "1,6" in (stalled.summary.consequence or "")
     (few,), (fewer,) = (
         [s.probability for s in found.verdict.suspects if s.verdict == "concurrency_limited"] or [0.0]
