@@ -12,7 +12,7 @@ from sanpath.facts.load.loads import FLAT
 from sanpath.facts.storage.load_volumes import SHARED
 from sanpath.facts.table import FactRow, number
 from sanpath.topology.names import short_name
-from sanpath.units import bandwidth, in_series, iops, outstanding, percent
+from sanpath.units import bandwidth, first_of, in_series, iops, outstanding, percent
 from sanpath.verdict.model import Judgement
 from sanpath.verdict.places.scaling import same_io
 from sanpath.verdict.run_verdict import deciding_judgement, limits_of_other_direction
@@ -27,6 +27,8 @@ _SENTENCES = {
     "data_sheet": "A limit that was entered by hand is reached: {because}; {latency}.",
 }
 """Headlines of bottleneck kinds that need no case distinction."""
+_NAMED = 2
+"""Number of places named of those that may have lost I/Os."""
 _MOSTLY_FOREIGN_RATIO = 0.5
 """Share of a link's bytes from which other hosts fill the link."""
 
@@ -91,7 +93,8 @@ def _bottleneck_headline(
         latency += f", and throughput is the same with {outstanding(calm.in_flight_measured)}"
     if (sentence := _SENTENCES.get(bottleneck.kind)) is not None:
         every = "; ".join(bottleneck.because)
-        entity = " or ".join((bottleneck.entity, *(bottleneck.coincident if bottleneck.kind == "retries" else ())))
+        places = bottleneck.elements if bottleneck.kind == "retries" else (bottleneck.entity,)
+        entity = first_of(places, _NAMED, " or ")
         return sentence.format(
             entity=entity, because=bottleneck.because[0], every_reason=every, latency=latency, law=law
         )

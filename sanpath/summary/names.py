@@ -56,3 +56,9 @@ def with_others(name: str, bottlenecks: Sequence[Bottleneck]) -> str:
     alike |= dict.fromkeys(first.coincident if first.kind in QUEUES else ())
     others = [readable(entity) for entity in alike if entity != first.entity]
     return f"{name} and {others[0] if len(others) == 1 else counted(len(others), 'other')}" if others else name
+
+
+def loss_places(lossy: Bottleneck) -> str:
+    """The number of elements that may have lost I/Os, with their noun: 2 links."""
+    are_links = all(entity.startswith("link:") for entity in lossy.elements)
+    return counted(len(lossy.elements), "link" if are_links else "port")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from sanpath.diagnosis.model import Bottleneck, StepResult, Verdict
 from sanpath.facts.host.tested_machines import platform
 from sanpath.facts.load.loads import sets_depth
-from sanpath.summary.names import QUEUES, described, with_others
+from sanpath.summary.names import QUEUES, described, loss_places, with_others
 from sanpath.summary.step_figures import in_flight
 from sanpath.topology.paths import placed_loads
 from sanpath.topology.topology import Topology
@@ -56,7 +56,7 @@ def own_action(verdict: Verdict, topology: Topology, step: StepResult | None) ->
     action = _RAISE_LIMIT if verdict.kind == "configured_cap" else _ACTION_BY_BOTTLENECK.get(first.kind)
     name = with_others(described(topology, first.entity), verdict.bottlenecks)
     if first.kind == "retries" and first.coincident:
-        name = f"one of {1 + len(first.coincident)} links"
+        name = f"one of {loss_places(first)}"
     if first.kind in QUEUES and (depth := _depth(first, step)) is not None:
         return f"Raise the queue depth of {name} above {count(depth)}{_setting_name(topology, first)}"
     return None if action is None else action.format(name=name)

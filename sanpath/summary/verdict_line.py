@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sanpath.diagnosis.experiment import SUSPECT_WORDS
 from sanpath.diagnosis.model import Bottleneck, Diagnosis, ElementUse, StepResult
 from sanpath.summary.busy_processors import busy_machine
-from sanpath.summary.names import described, noun_of, readable, with_others, with_owner
+from sanpath.summary.names import described, loss_places, noun_of, readable, with_others, with_owner
 from sanpath.summary.step_figures import in_flight, use_of
 from sanpath.topology.paths import placed_loads, targets_of
 from sanpath.topology.topology import Topology
@@ -130,7 +130,7 @@ def _bottleneck(diagnosis: Diagnosis, topology: Topology, first: Bottleneck, ste
         case "retries" if first.entity.startswith("path:"):
             return f"Path {name} fails: its I/Os wait for time-outs"
         case "retries" if first.coincident:
-            return f"One of {1 + len(first.coincident)} links loses I/Os: retries cause the latency"
+            return f"One of {loss_places(first)} loses I/Os: retries cause the latency"
         case "retries":
             return _capitalised(f"{described(topology, first.entity)} loses I/Os: retries cause the latency", first)
         case "tcp_window":

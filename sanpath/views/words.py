@@ -359,8 +359,8 @@ def next_text(diagnosis: Diagnosis) -> str | None:
     limit = f"{short(following.entity)} {following.change}".strip()
     return (
         f"with every saturated element relieved, {limit} limits next: up to {iops(high)}, down to {duration(fast)} "
-        f"with the same outstanding I/Os. The rest of the path has carried {iops(low)} ({duration(slow)}); more is "
-        "untested"
+        f"with the same number of outstanding I/Os. The rest of the path has carried {iops(low)} ({duration(slow)}); "
+        "more is untested"
     )
 
 

@@ -12,16 +12,16 @@ RULES = {rule.id: rule for rule in load_rulebook()}
 SHARED = [
     ("test-not-steady", "drift", "sanpath.verdict.evidence.step:DRIFT"),
     ("test-not-steady", "kept", "sanpath.verdict.evidence.step:RETAINED"),
-    ("test-answered-by-cache", "most", "sanpath.verdict.evidence.step:_REACHED"),
-    ("test-answered-by-cache", "fastest", "sanpath.verdict.evidence.step:_FASTEST_SECONDS"),
-    ("device-shared", "most", "sanpath.verdict.hypotheses.load:_OF_OTHERS"),
-    ("link-full", "full_share", "sanpath.facts.fabric.link_measures:FULL"),
-    ("link-full", "windows_share", "sanpath.facts.fabric.link_measures:_FULL_WINDOWS"),
-    ("slow-drain-device", "full_share", "sanpath.facts.fabric.link_measures:FULL"),
+    ("test-answered-by-cache", "most", "sanpath.verdict.evidence.step:_MEMORY_REACHED_RATIO"),
+    ("test-answered-by-cache", "fastest", "sanpath.verdict.evidence.step:_MEMORY_SECONDS"),
+    ("device-shared", "most", "sanpath.verdict.hypotheses.load:_SHARED_DEVICE_RATIO"),
+    ("link-full", "full_share", "sanpath.facts.fabric.link_measures:FULL_RATIO"),
+    ("link-full", "windows_share", "sanpath.facts.fabric.link_measures:_MIN_FULL_WINDOWS"),
+    ("slow-drain-device", "full_share", "sanpath.facts.fabric.link_measures:FULL_RATIO"),
     ("slow-drain-device", "stalled", "sanpath.facts.fabric.neighbours:_STALLED_RATIO"),
     ("slow-drain-device", "stalled_idle", "sanpath.facts.fabric.neighbours:_STALLED_IDLE_RATIO"),
     ("slow-drain-device", "idle", "sanpath.facts.fabric.neighbours:_IDLE_UTILISATION"),
-    ("control-group-limit", "most", "sanpath.facts.host.cpu_quotas:_MOST"),
+    ("control-group-limit", "most", "sanpath.facts.host.cpu_quotas:_HOLDING_RATIO"),
 ]
 
 

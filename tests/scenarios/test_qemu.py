@@ -223,7 +223,7 @@ def test_a_guest_that_is_read_as_a_host_is_its_machine(tmp_path: Path) -> None:
     [
         (0.99, 0.0, "iothread1", f"it serves vdisk:{DISK} and 1 other disk"),
         (0.99, 0.0, "iothread2", f"it serves vdisk:{DISK}"),
-        (0.7, 0.29, "iothread2", "uses 70.0 % of a core and waits 29.0 % of the time for one"),
+        (0.7, 0.29, "iothread2", "uses 70.0 % of a core and waits for one for 29.0 % of the time"),
     ],
 )
 def test_a_thread_without_polling_that_fills_its_core_limits(

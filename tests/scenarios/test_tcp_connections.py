@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from sanpath.diagnosis.model import Diagnosis, Verdict
-from sanpath_collectors.linux_host.tables import HBA, HOST
+from sanpath_collectors.linux_host.tables import HOST
 from sanpath_collectors.linux_host.tables import TCP_CONNECTION as OF_INITIATOR
 from sanpath_collectors.linux_target.tables import CONTROLLER
 from sanpath_collectors.linux_target.tables import TCP_CONNECTION as OF_TARGET
@@ -302,25 +302,6 @@ def test_links_are_not_cleared_while_segments_queue_on_the_way(tmp_path: Path) -
     assert all("array:" not in experiment.text for experiment in found.verdict.experiments[:1])
     assert not [cleared.entity for cleared in found.cleared if cleared.entity.startswith("link:")]
     assert "The fabric is not the problem" not in (found.summary.acquittal or "")
-
-
-def test_loss_that_only_tcp_counts_may_be_on_any_link_of_the_path(tmp_path: Path) -> None:
-    """Every end of a link is read, and none counts a damaged frame."""
-
-    class HostPortRead(TcpSan):
-        def _configuration(self, out: RecordingBuilder) -> None:
-            TcpSan._configuration(self, out)
-            out.source("esx7-ports", "linux_host", HBA)
-            out.entity("esx7-ports", "hba", "eth0", ids={"wwpn": (PORTS[0].wwpn,)})
-            for second in range(int(self.steps[-1].end + 2)):
-                out.samples("esx7-ports", HBA, second, {"eth0": {"errors_rx_total": 0}})
-
-    found = plateau(tmp_path / "a", LOSS, of=HostPortRead)
-    (bottleneck,) = found.verdict.bottlenecks
-    assert bottleneck.kind == "retries"
-    links = ["link:esx7/eth0--sw1/eth1/7", "link:sw1/eth1/1--fa1/eth0"]
-    assert sorted([bottleneck.entity, *bottleneck.coincident]) == links
-    assert found.summary.verdict.startswith("One of 2 links loses I/Os")
 
 
 def test_a_few_damaged_frames_on_one_link_are_not_what_another_may_have_lost(tmp_path: Path) -> None:

@@ -62,7 +62,11 @@ def _slowed_windows(load: LoadFacts) -> tuple[float, float, str] | None:
     slow = slow_windows(*load.whole_windows())
     if slow is None:
         return None
-    return slow.latency_ratio, slow.in_flight, f"I/Os take longer for {percent(slow.time_ratio)} of the time"
+    return (
+        slow.latency_ratio,
+        slow.in_flight,
+        f"I/Os take longer for {percent(slow.time_ratio)} of the time, with the same number outstanding",
+    )
 
 
 def _slowed_by_summary(load: LoadFacts) -> tuple[float, float, str]:

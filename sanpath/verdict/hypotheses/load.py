@@ -251,7 +251,7 @@ def _concurrency(table: PlaceTable) -> Claim:
     evidence += weighed(*slowdown_weight(table.load))
     evidence += _saturation_evidence(table)
     if (times := number(table.facts.row_of(table.load), "device_share")) > _SHARED_DEVICE_RATIO:
-        words = f"its devices do {times:.1f} times its {table.load.direction}s: others use them, too"
+        words = f"its devices do {times:.1f} times its {table.load.direction}s: others use them as well"
         evidence.append(Evidence(words, _SHARED_DEVICE_WEIGHT))
     if (larger := _same_bytes_with_larger_ios(table)) is not None:
         size = kibibytes(larger.operation_bytes or 0.0)

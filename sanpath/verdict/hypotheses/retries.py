@@ -250,12 +250,13 @@ def _retransmitted(table: PlaceTable) -> Iterator[Claim]:
     links = [row for row in table.links if row["technology"] == "ethernet"]
     links.sort(key=lambda row: -(filled_ratio(row) or 0.0))
     entities = [str(row["entity"]) for row in links] or ([] if table.links else _ethernet_initiators(table))
-    if not entities and table.tcp is not None and not table.links:
-        entities = [str(row["entity"]) for row in table.tcp.rows]
-    if not entities or not again:
+    if not again:
         return
     weight, ratio, sender = max(again)
-    entity, *others = _loss_places(table, entities, ratio)
+    places = _loss_places(table, entities, ratio) if entities else [] if table.links else _worst_connection(table)
+    if not places:
+        return
+    entity, *others = places
     words = f"{sender} sent {percent(ratio)} of its TCP segments again: they were lost on the way"
     evidence = [
         Evidence(words, min(_MAX_RESENT_WEIGHT, weight)),
@@ -307,6 +308,13 @@ def _loss_places(table: PlaceTable, entities: Sequence[str], ratio: float) -> li
     unread |= {entity for entity in entities if entity not in damaged}
     shares = {e: round(max(damaged.get(e, 0.0) / lost, _UNREAD_END_SHARE * (e in unread)), 2) for e in entities}
     return [entity for entity in entities if shares[entity] == max(shares.values())]
+
+
+def _worst_connection(table: PlaceTable) -> list[str]:
+    """The connection that retransmits most of its segments in either direction; empty: none retransmits."""
+    rows = () if table.tcp is None else (*table.tcp.rows, *table.tcp.opposite_rows)
+    lossy = [row for row in rows if number(row, "retransmit_ratio") > 0]
+    return [str(max(lossy, key=lambda row: number(row, "retransmit_ratio"))["entity"])] if lossy else []
 
 
 def _ethernet_initiators(table: PlaceTable) -> list[str]:

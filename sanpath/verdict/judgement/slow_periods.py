@@ -43,7 +43,8 @@ def _judge_step(judgement: Judgement, slowed: Judgement | None, periods: SlowPer
         return judgement
     words = (
         f"I/Os take {duration(slowed.load.latency_seconds)} for {percent(periods.time_ratio)} of the time and "
-        f"{duration(judgement.load.latency_seconds)} on average: judged by the slow periods"
+        f"{duration(judgement.load.latency_seconds)} on average, with the same number outstanding: judged by "
+        "the slow periods"
     )
     return replace(
         slowed,

@@ -42,7 +42,7 @@ def test_the_result_dates_its_logs_and_both_are_one_run(tmp_path: Path, kinds: t
     assert step.name == "db"
     assert reads.ops_per_second == pytest.approx(200, rel=0.01)
     assert reads.latency_seconds.mean == pytest.approx(0.015, rel=0.02)
-    assert not any("gave one figure" in limit for limit in step.valid)
+    assert not any("gave a single figure" in limit for limit in step.valid)
     assert f"  {datetime.fromtimestamp(START / 1e6, UTC):%F %T} to " in output
 
 
@@ -52,12 +52,12 @@ def test_logs_that_lie_beside_a_result_and_are_not_named_are_told(tmp_path: Path
     written(tmp_path, other_bw_1=means("bw"))
     output, judged = imported(tmp_path, result(tmp_path, "db", write_bw_log="db"))
     assert ("of this run in the same folder: not read" in output) == bool(number)
-    assert any("gave one figure" in limit for limit in judged.steps[0].valid)
+    assert any("gave a single figure" in limit for limit in judged.steps[0].valid)
 
 
 def test_the_result_alone_has_one_figure(tmp_path: Path) -> None:
     _, judged = imported(tmp_path, result(tmp_path, "db", write_bw_log="db"))
-    assert any("gave one figure" in limit for limit in judged.steps[0].valid)
+    assert any("gave a single figure" in limit for limit in judged.steps[0].valid)
 
 
 def test_the_logs_of_the_processes_of_a_job_are_summed_up(tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_the_logs_of_the_processes_of_a_job_are_summed_up(tmp_path: Path) -> Non
     _, judged = imported(tmp_path, result(tmp_path, "db", reads=2 * READS, write_bw_log="db"), *logs)
     (step,) = judged.steps
     assert step.directions["read"].ops_per_second == pytest.approx(400, rel=0.01)
-    assert not any("gave one figure" in limit for limit in step.valid)
+    assert not any("gave a single figure" in limit for limit in step.valid)
 
 
 def test_each_job_has_the_logs_of_its_number(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_each_job_has_the_logs_of_its_number(tmp_path: Path) -> None:
     assert "not counted" not in output
     (step,) = judged.steps
     assert step.directions["read"].ops_per_second == pytest.approx(400, rel=0.01)
-    assert not any("gave one figure" in limit for limit in step.valid)
+    assert not any("gave a single figure" in limit for limit in step.valid)
 
 
 @pytest.mark.parametrize(

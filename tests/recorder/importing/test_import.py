@@ -101,7 +101,7 @@ def test_a_result_without_times_goes_where_it_is_told(tmp_path: Path) -> None:
     latency = step.directions["read"].latency_seconds
     assert latency.mean == pytest.approx(800 / X, rel=0.01)  # N / X, which lies within what was printed
     assert latency.interval == (pytest.approx(0.127), pytest.approx(0.128))
-    assert any("one figure" in text for text in step.valid)
+    assert any("a single figure" in text for text in step.valid)
 
 
 def test_a_result_without_times_is_placed_by_a_mark(tmp_path: Path) -> None:
