@@ -93,9 +93,8 @@ def flat_throughput_words(facts: Facts, load: LoadFacts) -> str | None:
     lighter = flat_over_load(facts.loads, load)
     if lighter is None:
         return None
-    ratio = load.in_flight_measured / lighter.in_flight_measured
     fewer_words = f"{count(lighter.in_flight_measured)} outstanding I/Os gave {iops(lighter.ops_per_second)}"
-    return f"{fewer_words}, {ratio:.1f} times as many gave {iops(load.ops_per_second)}: more load adds only latency"
+    return f"{fewer_words}, {count(load.in_flight_measured)} gave {iops(load.ops_per_second)}: more load adds only latency"
 
 
 def is_response_short(facts: Facts, load: LoadFacts, response: FactRow) -> bool:

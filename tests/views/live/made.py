@@ -37,7 +37,7 @@ HOST_LINK, ARRAY_LINK = "link:esx7/vmhba2--sw1/fc1/7", "link:sw1/fc1/1--fa1/CT0.
 IDLE_LINK = "link:esx9/vmhba2--sw1/fc1/9"
 MEANING = (
     "415.2 MB/s counted of 425.0 MB/s = 97.7 %",
-    "16 outstanding I/Os gave 6,250 IOPS, 50 times as many the same",
+    "16 outstanding I/Os gave 6,250 IOPS, 800 gave the same",
 )
 FIX = Fix(
     platform="ESXi",
