@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 
 import pytest
 
 from tests.collectors.fio.printed import Reported
 
+FORMAT = "%a %b %d %H:%M:%S %Y"
 DATE = "Fri Nov 20 02:53:27 2026"
 HOSTS = (("h1", 1000), ("h2", 3000))
+COPIES = [
+    (hosts, part)
+    for hosts in (["h1", "h2"], ["h2", "h1", "h3"], ["h1", "h1"])
+    for part in ("all", "no sum", "no names", "no greetings")
+    if part != "no greetings" or len(set(hosts)) > 1
+]
+"""Without greetings, nothing tells clients of one name from one that reports twice."""
 HEADER = "rw=randread, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=libaio, iodepth="
 
 
@@ -20,6 +29,11 @@ def entry(job: str, group: int, ops: int, ms: int, pid: int, date: str = DATE) -
         "     lat (usec): min=10, max=900, avg=200.00, stdev=1.00\n"
         f"     issued rwts: total={ops},0,0,0 short=0,0,0,0 dropped=0,0,0,0\n"
     )
+
+
+def after(seconds: int) -> str:
+    """A date so long after the first."""
+    return f"{datetime.strptime(DATE, FORMAT) + timedelta(seconds=seconds):{FORMAT}}"
 
 
 def greeting(host: str, depth: int) -> str:
@@ -80,6 +94,32 @@ def test_each_sum_ends_a_status_and_each_new_greeting_begins_a_run() -> None:
     assert reported.column("f/h2/a", "ops_read_total") == [0, 700, 1400]
     twice = Reported.of_report((of_run + of_run.replace("02:53", "02:58")).encode())
     assert twice.column("f/h2/a (2)", "ops_read_total") == [0, 700, 1400]
+
+
+@pytest.mark.parametrize("apart", [0, 3, 8, 600])
+@pytest.mark.parametrize("less", [False, True])
+@pytest.mark.parametrize(("hosts", "part"), COPIES)
+def test_however_far_apart_clients_end_they_are_one_run_and_no_operation_is_lost(
+    hosts: Sequence[str], apart: int, less: bool, part: str
+) -> None:
+    counts = [1000 * (len(hosts) - number if less else number + 1) for number in range(len(hosts))]
+    text = "".join(greeting(host, 8) for host in hosts) if part != "no greetings" else ""
+    for number, (host, ops) in enumerate(zip(hosts, counts, strict=True)):
+        of_client = printed(host, ops, 4000 + 1000 * apart * number, 100 + number, date=after(apart * number))
+        of_client = of_client.replace(f"<{host}> \n", "") if part == "no names" else of_client
+        text += of_client.replace(f"<{host}> \n", f"<{host}> ") if part == "no greetings" else of_client
+    last = apart * (len(hosts) - 1)
+    text += total(sum(counts), 4000 + 1000 * last, len(hosts), date=after(last)) if part != "no sum" else ""
+    reported = Reported.of_report(text.encode())
+    assert sorted(reported.column(load, "ops_read_total")[-1] for load in reported.rows) == sorted(counts)
+    assert len(reported.reported("step-begin", "offered")) == 1
+
+
+def test_a_sum_long_after_a_run_without_clients_is_not_of_it() -> None:
+    text = f"fio-3.33\n{entry('a', 0, 1000, 4000, 7)}{total(1200, 2000, 2, date=after(600))}"
+    reported = Reported.of_report(text.encode())
+    done = {load: reported.column(load, "ops_read_total")[-1] for load in reported.rows}
+    assert done == {"f/a": 1000, "f/All clients": 1200}
 
 
 def test_a_sum_alone_is_one_job() -> None:

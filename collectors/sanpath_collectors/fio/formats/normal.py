@@ -16,16 +16,17 @@
 The date is that of the output, in local time; fio before 2.1 prints none. Jobs that have not begun are missing.
 People indent the whole text when they copy it into a document, or lose all indentation.
 
-fio --client prints a line for each client, and before its entries the client's name. The entries of all clients are
-one status, which their sum ends:
+fio --client prints a line for each client, and before its entries the client's name. fio 3.33 prints a
+client when that one ends, and once only, whatever --status-interval says. The entries of all clients are one status,
+which their sum ends, however far apart their dates are:
 
     hostname=h1, be=0, 64-bit, os=Linux, arch=x86-64, fio=fio-3.33, flags=1
     <h1> rw: (g=0): rw=randread, bs=(R) 8192B-8192B, (W) 8192B-8192B, (T) 8192B-8192B, ioengine=libaio, iodepth=8
     <h1>
     rw: (groupid=0, jobs=1): err= 0: pid=11324: Fri Nov 20 02:53:27 2026
     <h2>
-    rw: (groupid=0, jobs=1): err= 0: pid=2051: Fri Nov 20 02:53:27 2026
-    All clients: (groupid=0, jobs=2): err= 0: pid=0: Fri Nov 20 02:53:27 2026
+    rw: (groupid=0, jobs=1): err= 0: pid=2051: Fri Nov 20 02:54:05 2026
+    All clients: (groupid=0, jobs=2): err= 0: pid=0: Fri Nov 20 02:54:05 2026
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from collections.abc import Mapping
 from sanpath_collectors.fio.formats.broken_lines import BrokenLines
 from sanpath_collectors.fio.formats.command_line import jobs_of_command
 from sanpath_collectors.fio.formats.normal_entry import ALL_CLIENTS, Entry, begins_figures
-from sanpath_collectors.fio.formats.normal_header import Header
+from sanpath_collectors.fio.formats.normal_header import Header, Headers
 from sanpath_collectors.fio.options import positive_count
 from sanpath_collectors.fio.parse import disk_values
 from sanpath_collectors.fio.phases import in_phases
@@ -49,7 +50,7 @@ _DISK = re.compile(
     r"\bticks=(\d{1,18})/(\d{1,18}), in_queue=(\d{1,18})"
 )
 _AT_ONCE_US = 5_000_000
-"""Most that the dates of a run's entries differ: thousands take fio a while."""
+"""Most that the dates differ of entries that fio prints together: thousands take it a while."""
 _STARTED = re.compile(r"\s*Starting (\d{1,6}) (?:process|thread)")
 _CLIENT = re.compile(r"hostname=(\S+), be=\d, .*\bfio=(?:fio-)?(\d+\.\d[\w.-]*)")
 """What fio --client prints of a client when it answers."""
@@ -63,13 +64,15 @@ class NormalText:
 
     def __init__(self) -> None:
         self.left_out = 0
-        self._headers: list[tuple[str | None, Header]] = []
+        self._headers = Headers()
         self._version: str | None = None
         self._client: str | None = None
         self._clients = 0
         self._has_printed = False
         self._banner = 0
         self._entries: list[Entry] = []
+        self._known: set[tuple[str | None, str, str]] = set()
+        self._printed_us: dict[str | None, int | None] = {}
         self._disks: dict[str, dict[str, Number]] = {}
         self._ended = False
         self._has_whole_entry = False
@@ -99,7 +102,7 @@ class NormalText:
         if (fragment := self._fragment(f" {line}")) is not None:
             completed = self.finish()
             self._take_command()
-            self._entries.append(fragment)
+            self._begin(fragment)
             fragment.read_line(f" {line}")
             return completed
         if match := _STARTED.match(line):
@@ -133,13 +136,16 @@ class NormalText:
         entries = [entry for entry in complete if entry.name != ALL_CLIENTS] or complete
         disks, self._disks = self._disks, {}
         self._entries, self._ended, self._processes = [], False, None
+        self._known, self._printed_us = set(), {}
         if not entries:
             return None
         self._has_printed = True
-        several_hosts = len({entry.host for entry in entries}) > 1
-        names = unique_names([f"{entry.host}/{entry.name}" if several_hosts else entry.name for entry in entries])
+        is_told = self._clients > 1 or len({entry.host for entry in entries}) > 1
+        names = unique_names(
+            [f"{entry.host}/{entry.name}" if is_told and entry.host is not None else entry.name for entry in entries]
+        )
         jobs = [
-            entry.status(name, self._headers_of(entry), self._version, self._commanded.get(entry.name, {}))
+            entry.status(name, self._headers, self._version, self._commanded.get(entry.name, {}))
             for entry, name in zip(entries, names, strict=True)
         ]
         return Status(
@@ -163,34 +169,37 @@ class NormalText:
         if len(self._headers) > 1 or len(jobs) > 1 or processes is None:
             self.left_out += 1
             return None
-        _, header = next(iter(self._headers), (None, None))
+        header = self._headers.first
         return Entry(header.name if header is not None else name, None, 0, processes, 0, None, is_fragment=True)
 
-    def _headers_of(self, entry: Entry) -> list[Header]:
-        return [header for client, header in self._headers if client == entry.host]
+    def _begin(self, entry: Entry) -> None:
+        self._entries.append(entry)
+        self._known.add((entry.host, entry.name, entry.process))
+        if entry.time_us is not None or entry.host not in self._printed_us:
+            self._printed_us[entry.host] = entry.time_us
 
     def _is_of_another_status(self, entry: Entry) -> bool:
         """Whether an entry is not of the status whose entries were read. The end of a client's entries is not that of
-        the others'; their sum is the end of all."""
-        known = {(each.host, each.name, each.process) for each in self._entries}
-        if self._is_of_another_run(entry) or any(name == ALL_CLIENTS for _, name, _ in known):
+        the others', nor is their time; their sum is the end of all."""
+        if self._entries and self._entries[-1].name == ALL_CLIENTS:
             return True
-        hosts = {host for host, _, _ in known}
-        is_of_next_client = self._clients > 1 or entry.host not in hosts
-        is_new = (entry.host, entry.name, entry.process) not in known
-        return self._ended and entry.name != ALL_CLIENTS and not (is_of_next_client and is_new)
+        if entry.name == ALL_CLIENTS:
+            has_clients = self._clients > 1 or self._printed_us.keys() - {None}
+            return not has_clients and self._is_at_another_time(entry)
+        is_new = (entry.host, entry.name, entry.process) not in self._known
+        is_of_next_client = self._clients > 1 or entry.host not in self._printed_us
+        return not (is_new and is_of_next_client) and (self._ended or self._is_at_another_time(entry))
 
-    def _is_of_another_run(self, entry: Entry) -> bool:
-        """Whether an entry is not of the run before it: fio prints all entries of a run at once."""
-        printed = (each.time_us for each in reversed(self._entries))
-        before = next((time_us for time_us in printed if time_us is not None), None)
-        return None not in (before, entry.time_us) and abs((entry.time_us or 0) - (before or 0)) > _AT_ONCE_US
+    def _is_at_another_time(self, entry: Entry) -> bool:
+        """Whether an entry was not printed together with those before it of the same client."""
+        before = self._printed_us.get(entry.host)
+        return before is not None and entry.time_us is not None and abs(entry.time_us - before) > _AT_ONCE_US
 
     def _next_client(self, match: re.Match[str]) -> Status | None:
         """Begins a run with its first client. Returns the last status of the run before it, if there is one."""
         completed = self.finish()
         if self._has_printed:  # Other clients answer while some have begun.
-            self._clients, self._headers, self._client, self._has_printed = 0, [], None, False
+            self._clients, self._headers, self._client, self._has_printed = 0, Headers(), None, False
             self._banner += 1
         self._clients += 1
         self._version = match[2]
@@ -206,15 +215,15 @@ class NormalText:
             pass
         elif entry := Entry.of(line, self._client):
             completed = self.finish() if self._is_of_another_status(entry) else None
-            self._entries.append(entry)
+            self._begin(entry)
             self._has_whole_entry, self._ended = True, False
         elif header := Header.of(line):
             completed = self.finish()
             # A header after the banner belongs to the next run.
             if (self._version and self._client is None) or not self._headers:
-                self._headers = []
+                self._headers = Headers()
                 self._take_command()
-            self._headers.append((self._client, header))
+            self._headers.add(self._client, header)
             self._version = None if self._client is None else self._version
         elif match := _CLIENT.match(line):
             completed = self._next_client(match)

@@ -35,7 +35,7 @@ from sanpath_collectors.fio.described import (
     depth_not_reached,
     is_depth_unreached,
 )
-from sanpath_collectors.fio.formats.normal_header import Header, profile, rounded_bytes, shortened
+from sanpath_collectors.fio.formats.normal_header import Header, Headers, profile, rounded_bytes, shortened
 from sanpath_collectors.fio.latency import Latency
 from sanpath_collectors.fio.latency import remarks as latency_remarks
 from sanpath_collectors.fio.options import not_zero
@@ -194,14 +194,15 @@ class Entry:
         elif self._current is not None:
             self._latency(line, self._current)
 
-    def status(
-        self, name: str, headers: Sequence[Header], version: str | None, commanded: Mapping[str, str]
-    ) -> JobStatus:
-        """The status of the job. `headers`: the headers of all jobs. `commanded`: its options by the command line;
+    def status(self, name: str, headers: Headers, version: str | None, commanded: Mapping[str, str]) -> JobStatus:
+        """The status of the job. `headers`: those of all jobs. `commanded`: its options by the command line;
         empty: that is not known."""
-        group = [header for header in headers if header.group == self.group]
-        job_headers = group if self.processes > 1 else [header for header in group if header.name == self.name][:1]
-        load_profile = profile(job_headers, self.processes, version, commanded)
+        if self.processes > 1:
+            alike = headers.of_group(self.host, self.group)
+        else:
+            alike = headers.of_job(self.host, self.group, self.name)
+        job_headers = alike.telling
+        load_profile = profile(alike, self.processes, version, commanded)
         if self._has_latency_target:
             in_flight = load_profile.in_flight if load_profile.synchronous else None
             load_profile = replace(load_profile, in_flight=in_flight, rate_limited=True)
@@ -239,7 +240,7 @@ class Entry:
             remarks.append(all_taken_for_reads(name))
         if trims:
             remarks.append(("trims", f"{name} has trimmed {trims:,} times; trims are not read"))
-        options = {"rw": job_headers[0].rw, "ioengine": job_headers[0].engine} if len(job_headers) == 1 else {}
+        options = {"rw": job_headers[0].rw, "ioengine": job_headers[0].engine} if alike.number == 1 else {}
         own_ms = {direction: figures.runtime_ms for direction, figures in self._figures.items()}
         return JobStatus(
             name=name,
