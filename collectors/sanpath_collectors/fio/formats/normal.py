@@ -140,9 +140,12 @@ class NormalText:
         if not entries:
             return None
         self._has_printed = True
-        is_told = self._clients > 1 or len({entry.host for entry in entries}) > 1
+        several_clients = self._clients > 1 or len({entry.host for entry in entries}) > 1
         names = unique_names(
-            [f"{entry.host}/{entry.name}" if is_told and entry.host is not None else entry.name for entry in entries]
+            [
+                f"{entry.host}/{entry.name}" if several_clients and entry.host is not None else entry.name
+                for entry in entries
+            ]
         )
         jobs = [
             entry.status(name, self._headers, self._version, self._commanded.get(entry.name, {}))

@@ -198,11 +198,11 @@ class Entry:
         """The status of the job. `headers`: those of all jobs. `commanded`: its options by the command line;
         empty: that is not known."""
         if self.processes > 1:
-            alike = headers.of_group(self.host, self.group)
+            jobs = headers.of_group(self.host, self.group)
         else:
-            alike = headers.of_job(self.host, self.group, self.name)
-        job_headers = alike.telling
-        load_profile = profile(alike, self.processes, version, commanded)
+            jobs = headers.of_job(self.host, self.group, self.name)
+        job_headers = jobs.distinct
+        load_profile = profile(jobs, self.processes, version, commanded)
         if self._has_latency_target:
             in_flight = load_profile.in_flight if load_profile.synchronous else None
             load_profile = replace(load_profile, in_flight=in_flight, rate_limited=True)
@@ -240,7 +240,7 @@ class Entry:
             remarks.append(all_taken_for_reads(name))
         if trims:
             remarks.append(("trims", f"{name} has trimmed {trims:,} times; trims are not read"))
-        options = {"rw": job_headers[0].rw, "ioengine": job_headers[0].engine} if alike.number == 1 else {}
+        options = {"rw": job_headers[0].rw, "ioengine": job_headers[0].engine} if jobs.number == 1 else {}
         own_ms = {direction: figures.runtime_ms for direction, figures in self._figures.items()}
         return JobStatus(
             name=name,

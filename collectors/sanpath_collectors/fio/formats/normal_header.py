@@ -70,32 +70,34 @@ class Header:
         return [d for d in DIRECTIONS if d in self.rw] or DIRECTIONS
 
 
-class Alike:
-    """Headers of which it matters only what they have in common: the first, and for each thing that is asked of them
-    the first that differs from it. So thousands of jobs take no longer to compare than a few.
+class JobHeaders:
+    """The headers of some jobs, of which it matters only what they have in common.
 
-    `number`, `summed_depth`: of all that were added.
+    `distinct`: the first, and for each property the first that differs from it, so that thousands of headers take no
+    longer to compare than a few. `number`, `summed_depth`: of all that were added.
     """
+
+    __slots__ = ("_differing", "distinct", "number", "summed_depth")
 
     def __init__(self) -> None:
         self.number = 0
         self.summed_depth = 0
-        self.telling: list[Header] = []
-        self._differing: set[int] = set()
+        self.distinct: list[Header] = []
+        self._differing: frozenset[int] = frozenset()
 
     def add(self, header: Header) -> None:
         """Adds a header; it is kept only if it differs in what none before it does."""
         self.number += 1
         self.summed_depth += header.depth
-        first = self.telling[0] if self.telling else header
-        pairs = enumerate(zip(_asked_of(first), _asked_of(header), strict=True))
+        first = self.distinct[0] if self.distinct else header
+        pairs = enumerate(zip(_properties(first), _properties(header), strict=True))
         differing = {number for number, (one, other) in pairs if one != other} - self._differing
-        if differing or not self.telling:
-            self.telling.append(header)
+        if differing or not self.distinct:
+            self.distinct.append(header)
             self._differing |= differing
 
 
-def _asked_of(header: Header) -> tuple[object, ...]:
+def _properties(header: Header) -> tuple[object, ...]:
     used = frozenset(header.block_bytes(direction) for direction in header.directions)
     return header.rw, header.depth, header.asked_depth, header.engine in SYNCHRONOUS, *header.sizes, used
 
@@ -106,8 +108,8 @@ class Headers:
     def __init__(self) -> None:
         self.first: Header | None = None
         self._number = 0
-        self._of_group: dict[tuple[str | None, int], Alike] = {}
-        self._of_job: dict[tuple[str | None, int, str], Alike] = {}
+        self._of_group: dict[tuple[str | None, int], JobHeaders] = {}
+        self._of_job: dict[tuple[str | None, int, str], JobHeaders] = {}
 
     def __len__(self) -> int:
         return self._number
@@ -116,29 +118,29 @@ class Headers:
         """Adds the header of a client's job."""
         self.first = self.first or header
         self._number += 1
-        self._of_group.setdefault((client, header.group), Alike()).add(header)
-        of_job = self._of_job.setdefault((client, header.group, header.name), Alike())
+        self._of_group.setdefault((client, header.group), JobHeaders()).add(header)
+        of_job = self._of_job.setdefault((client, header.group, header.name), JobHeaders())
         if of_job.number == 0:
             of_job.add(header)
 
-    def of_group(self, client: str | None, group: int) -> Alike:
+    def of_group(self, client: str | None, group: int) -> JobHeaders:
         """All headers of a group of jobs."""
-        return self._of_group.get((client, group)) or Alike()
+        return self._of_group.get((client, group)) or JobHeaders()
 
-    def of_job(self, client: str | None, group: int, name: str) -> Alike:
+    def of_job(self, client: str | None, group: int, name: str) -> JobHeaders:
         """The first header of this job, or nothing."""
-        return self._of_job.get((client, group, name)) or Alike()
+        return self._of_job.get((client, group, name)) or JobHeaders()
 
 
-def profile(alike: Alike, processes: int, version: str | None, commanded: Mapping[str, str]) -> LoadProfile:
+def profile(jobs: JobHeaders, processes: int, version: str | None, commanded: Mapping[str, str]) -> LoadProfile:
     """The load of the jobs of an entry that has so many processes. `in_flight` None: unknown. `commanded`: their
     options by the command line, which says more than a header; empty: not known."""
-    headers = alike.telling
+    headers = jobs.distinct
     common_depth, in_flight = common_value(header.depth for header in headers), None
     if common_depth is not None:
         in_flight = common_depth * processes
-    elif alike.number == processes:
-        in_flight = alike.summed_depth
+    elif jobs.number == processes:
+        in_flight = jobs.summed_depth
     asked_depth = common_value(header.asked_depth for header in headers)
     is_ignored = asked_depth is not None and common_depth == 1 < asked_depth
     kind = common_value(header.rw for header in headers) or ""
