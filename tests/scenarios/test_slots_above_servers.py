@@ -9,6 +9,7 @@ import pytest
 
 from sanpath.diagnosis.model import Verdict
 from sanpath.model import Column, Table
+from sanpath.verdict.hypotheses import queues
 from sanpath.verdict.places.finite_source import use_of_servers
 from tests.support.recording import RecordingBuilder
 from tests.support.san import ARRAY_PORT, HOST_PORT, KIB, AtArray, Flow, San
@@ -37,6 +38,29 @@ def test_servers_are_busy_for_longer_than_all_of_them_are(sources: int, part: fl
         assert use <= more + 1e-9, "few of them idle for longer"
 
 
+@pytest.mark.parametrize("servers", [1, 100, 2000])
+@pytest.mark.parametrize("waiting", [0.1, 10, 1000])
+def test_the_states_of_very_many_ios_need_not_be_computed(servers: int, waiting: float) -> None:
+    """The servers are as busy as with an endless number of I/Os, and 2**33 of them need no more memory."""
+    use = use_of_servers(4096, servers, waiting)
+    assert use == use_of_servers(2**33, servers, waiting)
+    assert use_of_servers(2**33, 2**32, waiting) == use_of_servers(4096, 2048, waiting)
+    assert servers == 2000 or use == pytest.approx(part_of_endless_source(servers, waiting), abs=0.01)
+
+
+def part_of_endless_source(servers: int, waiting: float) -> float:
+    """Utilisation if I/Os arrive at a constant rate (M/M/k: the formula of Erlang C), found by trial."""
+    for step in range(1, 10_000):
+        use = step / 10_000
+        blocked = 1.0
+        for number in range(1, servers + 1):
+            blocked = use * servers * blocked / (number + use * servers * blocked)
+        wait = blocked / (1 - use * (1 - blocked))
+        if wait * use / (1 - use) >= waiting:
+            return use
+    return 1.0
+
+
 class Media(San):
     """Flash that reports how busy it is. `busy`: step → share of the time."""
 
@@ -59,9 +83,10 @@ def verdict_of(
     slots: int,
     steps: Sequence[tuple[int, float, float, float | None]],
     busy: Mapping[str, float] | None = None,
+    most: int | None = None,
 ) -> Verdict:
     """`steps`: I/Os in flight, I/Os a second, seconds of service and in the array's queue (None: told as one).
-    70 µs pass between the clocks."""
+    `most`: I/Os at the device, None: as many as it has slots. 70 µs pass between the clocks."""
     san = Media(folder, ports=[fast(HOST_PORT, 32), fast(ARRAY_PORT, 32)], guest_queue_depth=slots)
     san.array_media, san.busy = "flash", busy or {}
     for n, ops, service, queue in steps:
@@ -71,7 +96,7 @@ def verdict_of(
             n,
             block=8 * KIB,
             read=Flow(ops, n / ops),
-            disk={"read": Flow(ops, min(n, slots) / ops)},
+            disk={"read": Flow(ops, min(n, most or slots) / ops)},
             ports={port.name: counted for port in san.ports},
             array={"read": AtArray(service, queue=queue, san=5e-5)},
         )
@@ -93,6 +118,23 @@ def test_slots_are_the_limit_as_far_as_the_servers_below_them_idle(tmp_path: Pat
     verdict = verdict_of(tmp_path, slots, [*light, full])
     assert verdict.suspects[0].entity == limit
     assert [bottleneck.entity for bottleneck in verdict.bottlenecks] == [limit]
+
+
+def test_free_slots_cost_nothing_and_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """48 I/Os are outstanding, 32 of them at the device: whether it has 64 slots, 65,536 or 2**33, at most 48 go
+    round."""
+    numbers: list[int] = []
+
+    def counted(sources: int, servers: int, waiting: float) -> float:
+        numbers.append(sources)
+        return use_of_servers(sources, servers, waiting)
+
+    monkeypatch.setattr(queues, "use_of_servers", counted)
+    steps = [(n, 20_000.0, 3e-4, 5e-4) for n in (20, 32, 48)]
+    verdicts = [verdict_of(tmp_path / str(slots), slots, steps, most=32) for slots in (64, 65_536, 2**33)]
+    assert numbers
+    assert max(numbers) <= 49
+    assert len({(each.kind, each.grade, *(b.entity for b in each.bottlenecks)) for each in verdicts}) == 1
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from math import inf, log
+from math import ceil, inf, log
 
 from sanpath.facts.load.loads import AT_LEAST_AS_FAST, LoadFacts
 from sanpath.facts.storage.load_volumes import SHARED
@@ -136,7 +136,10 @@ def _use_below(table: PlaceTable, slots: float) -> float:
     is a lower bound: it assumes only the servers that another step proves, in which each I/O in service had its own
     server and none waited.
     """
-    waiting, sources = table.in_flight_inside("array_queue"), round(slots)
+    waiting = table.in_flight_inside("array_queue")
+    # No more I/Os alternate between the servers and elsewhere than exist, however many slots are free.
+    others = max((queue.others_admitted for queue in table.queues), default=0.0)
+    sources = min(round(slots), ceil(table.facts.in_flight_in(table.load.step) + others))
     if table.others_share > UNEXPLAINED or sources < _MIN_SOURCES:
         return 0.0
     return use_of_servers(sources, min(sources - 1, max(1, round(_served_at_once(table)))), waiting)

@@ -9,6 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+_MAX_SOURCES = 4096
+"""Largest number of I/Os whose states are computed. With more I/Os, and with servers for more than half of these, the
+utilisation differs by at most two hundredths. sanpath's own choice."""
 _BISECTIONS = 40
 """Bisections of the interval in which the load of the servers is searched, for an error below a millionth."""
 _MIN_LOG_RATIO, _MAX_LOG_RATIO = -20.0, 20.0
@@ -20,6 +23,8 @@ def use_of_servers(sources: int, servers: int, waiting: float) -> float:
     number of I/Os."""
     if waiting <= 0:
         return 0.0
+    if sources > _MAX_SOURCES:
+        sources, servers = _MAX_SOURCES, min(servers, _MAX_SOURCES // 2)
     if waiting >= sources - servers:
         return 1.0
     there = np.arange(sources + 1)
