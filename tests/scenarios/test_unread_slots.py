@@ -11,6 +11,10 @@ from pathlib import Path
 import pytest
 
 from sanpath.diagnosis.model import Verdict
+from sanpath.facts.facts import Facts
+from sanpath.facts.load.loads import LoadFacts
+from sanpath.verdict.places import segments
+from sanpath.verdict.places.latency_segment import LatencySegment
 from tests.scenarios.test_linux_storage import Storage
 from tests.support.san import KIB, AtArray, Flow
 from tests.support.stories import NOTHING, judged
@@ -62,6 +66,24 @@ def probability(verdict: Verdict, entity: str) -> float:
 def odds(verdict: Verdict) -> float:
     """Of the device's slots, against the array."""
     return probability(verdict, LUN) / (probability(verdict, ARRAY) + 1e-3)
+
+
+def test_the_path_of_each_step_is_worked_out_as_often_in_long_tests(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once for the step itself, and once for its comparison with all others."""
+    worked_out: list[int] = []
+    work_out = segments._without_waits
+
+    def counted(facts: Facts, load: LoadFacts) -> list[LatencySegment]:
+        worked_out.append(1)
+        return work_out(facts, load)
+
+    monkeypatch.setattr(segments, "_without_waits", counted)
+    for steps in (3, 9):
+        worked_out.clear()
+        verdict_of(tmp_path / str(steps), [of_slots(8 + 8 * n, 0.003) for n in range(steps)])
+        assert steps <= len(worked_out) <= 2 * steps
 
 
 @pytest.mark.parametrize("depth", [SLOTS, None])

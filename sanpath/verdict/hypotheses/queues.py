@@ -24,7 +24,7 @@ from sanpath.verdict.places.finite_source import use_of_servers
 from sanpath.verdict.places.host_queues import DEPTH_ERROR, WITHOUT_QUEUE, HostQueue, host_queues, in_slots_of
 from sanpath.verdict.places.latency_segment import LatencySegment
 from sanpath.verdict.places.processors import follows_load
-from sanpath.verdict.places.segments import segments
+from sanpath.verdict.places.segments import in_flight_by_segment
 from sanpath.verdict.places.submission import sleeps_to_submit, threads_of
 from sanpath.verdict.places.table import PlaceTable
 
@@ -151,10 +151,10 @@ def _served_at_once(table: PlaceTable) -> float:
     most = 0.0
     for load in table.same_io:
         inside = {"array_queue": 0.0, "array_service": 0.0}
-        for each in table.facts.loads_in(load.step):
-            for segment in segments(table.facts, each):
-                if segment.kind in inside:
-                    inside[segment.kind] += each.ops_per_second * segment.middle
+        for path in in_flight_by_segment(table.facts, load):
+            for kind, in_flight in path:
+                if kind in inside:
+                    inside[kind] += in_flight
         if inside["array_queue"] <= _NO_QUEUE_RATIO * inside["array_service"]:
             most = max(most, inside["array_service"])
     return most

@@ -8,7 +8,7 @@ from statistics import fmean
 
 from sanpath.facts.facts import Facts
 from sanpath.facts.host.planes import devices_of_load
-from sanpath.facts.load.loads import AT_LEAST_AS_FAST, CLEARLY_MORE
+from sanpath.facts.load.loads import AT_LEAST_AS_FAST, CLEARLY_MORE, LoadFacts
 from sanpath.facts.storage.load_volumes import busy_luns
 from sanpath.facts.table import number
 from sanpath.units import count, duration, outstanding
@@ -17,7 +17,7 @@ from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Evidence, conclusion
 from sanpath.verdict.hypotheses.queues import OVERTURN, is_held_back, waiting_below
 from sanpath.verdict.places.host_queues import DEPTH_ERROR, devices_with_unread_slots
 from sanpath.verdict.places.latency_segment import LatencySegment
-from sanpath.verdict.places.segments import REQUEST_BYTES, segments
+from sanpath.verdict.places.segments import REQUEST_BYTES, in_flight_by_segment, segments_alone
 from sanpath.verdict.places.submission import threads_of
 from sanpath.verdict.places.table import PlaceTable
 
@@ -154,7 +154,7 @@ def _number_evidence(table: PlaceTable, explains: frozenset[int]) -> Iterator[Ev
     """
     facts, own = table.facts, table.load
     kinds = {table.segments[index].kind for index in explains}
-    below, waiting = _held_below(facts, own.step, kinds)
+    below, waiting = _held_below(facts, own, kinds)
     # TCP times only the data, not the whole way of an I/O between the clocks.
     is_timed = is_above_array_clock(table, explains) and not table.in_tcp
     if not is_timed or not below or waiting <= _MIN_WAITING_RATIO * below:
@@ -165,7 +165,7 @@ def _number_evidence(table: PlaceTable, explains: frozenset[int]) -> Iterator[Ev
         same = other.direction == own.direction and other.same_data(own, "align_bytes")
         if other.step == own.step or not same or max(sizes) > REQUEST_BYTES or threads_of(facts, other) != threads:
             continue
-        held, waits = _held_below(facts, other.step, kinds)
+        held, waits = _held_below(facts, other, kinds)
         if held > (1 + _CLEARLY_DIFFERENT) * below:
             words = f"{held:.1f} I/Os were below it in another step, and {below:.1f} are now"
             yield Evidence(words, _HELD_MORE_WEIGHT)
@@ -182,16 +182,15 @@ def _number_evidence(table: PlaceTable, explains: frozenset[int]) -> Iterator[Ev
         yield Evidence(words, max(-_MAX_NUMBER_WEIGHT, min(_MAX_NUMBER_WEIGHT, likely)))
 
 
-def _held_below(facts: Facts, step: str, kinds: Set[str]) -> tuple[float, float]:
-    """I/Os of both directions of a step: those below the segments of these kinds, and those in them."""
+def _held_below(facts: Facts, load: LoadFacts, kinds: Set[str]) -> tuple[float, float]:
+    """I/Os of both directions of a load's step: those below the segments of these kinds, and those in them."""
     held = waits = 0.0
-    for load in facts.loads_in(step):
-        path = segments(facts, load)
-        of_kind = [index for index, segment in enumerate(path) if segment.kind in kinds]
+    for path in in_flight_by_segment(facts, load):
+        of_kind = [index for index, (kind, _) in enumerate(path) if kind in kinds]
         if not of_kind:
             return 0.0, 0.0
-        held += load.ops_per_second * sum(segment.middle for segment in path[max(of_kind) + 1 :])
-        waits += load.ops_per_second * sum(path[index].middle for index in of_kind)
+        held += sum(in_flight for _, in_flight in path[max(of_kind) + 1 :])
+        waits += sum(path[index][1] for index in of_kind)
     return held, waits
 
 
@@ -209,7 +208,7 @@ def with_free_slots(table: PlaceTable, explains: frozenset[int]) -> Evidence | N
     if in_flight > min((1 + DEPTH_ERROR) * slots, own / CLEARLY_MORE):
         return None
     kinds = {table.segments[index].kind for index in explains}
-    between = [segment for segment in segments(facts, fewest) if segment.kind in kinds]
+    between = [segment for segment in segments_alone(facts, fewest) if segment.kind in kinds]
     bounds = [sum(segment.seconds[end] for segment in between) / fewest.latency_seconds for end in (0, 1)]
     served_alone = 1 / facts.ops_per_second_in(table.load.step) / fewest.latency_seconds
     seconds = duration(sum(segment.middle for segment in between))

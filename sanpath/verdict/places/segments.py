@@ -100,7 +100,7 @@ def segments(
     wire, in_flight = wire_seconds(facts.tables["link"], load), facts.in_flight_in(load.step)
     is_counted = wire is not None
     transfer = wire if wire is not None else (load.operation_bytes or 0.0) / _LINK_BYTES_PER_SECOND
-    lighter_segments = {} if lighter is None else {_same_place(s): s for s in segments(facts, lighter)}
+    lighter_segments = {} if lighter is None else {_same_place(s): s for s in segments_alone(facts, lighter)}
     own_ratio = 1.0 if lighter is None else min(1.0, lighter.ops_per_second / load.ops_per_second)
     result: list[LatencySegment] = []
     # A write that waits for a flush takes its own time and the flush's, for one I/O of the load.
@@ -136,6 +136,24 @@ def segments(
             )
         )
     return _above_idle_places(result[::-1], in_flight / load.latency_seconds)
+
+
+def segments_alone(facts: Facts, load: LoadFacts) -> tuple[LatencySegment, ...]:
+    """The segments from the load down, judged by the load's own step alone."""
+    return facts.once(load, segments)
+
+
+def in_flight_by_segment(facts: Facts, load: LoadFacts) -> Sequence[Sequence[tuple[str, float]]]:
+    """Kind and mean number of I/Os of each segment from the load down, for each load of a load's step (Little's
+    law)."""
+    return facts.once(load, _in_flight_by_segment)
+
+
+def _in_flight_by_segment(facts: Facts, load: LoadFacts) -> Sequence[Sequence[tuple[str, float]]]:
+    return [
+        [(segment.kind, each.ops_per_second * segment.middle) for segment in segments_alone(facts, each)]
+        for each in facts.loads_in(load.step)
+    ]
 
 
 def _above_idle_places(found: Sequence[LatencySegment], per_second: float) -> tuple[LatencySegment, ...]:

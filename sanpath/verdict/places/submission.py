@@ -52,6 +52,10 @@ def closed_loop_ratio(in_flight: float, relative_error: float) -> float:
 
 def threads_of(facts: Facts, load: LoadFacts) -> float:
     """Threads or processes of a load. 0: it does not report them."""
+    return facts.once(load, _threads_of)
+
+
+def _threads_of(facts: Facts, load: LoadFacts) -> float:
     return number(facts.row_of(load), "threads")
 
 
