@@ -73,7 +73,8 @@ class Storage(San):
             whole["latency_seconds_flush_total"] = round(second * 1e3 * self.flushing)
             samples: dict[str, dict[str, Number]] = {}
             for name, paths in self.maps.items():
-                samples[name] = {metric: int(value or 0) // len(self.maps) for metric, value in whole.items()}
+                of_map = {metric: int(value or 0) // len(self.maps) for metric, value in whole.items()}
+                samples[name] = of_map | self._counted_by(name, second)
                 part = {metric: int(value or 0) // len(paths) for metric, value in samples[name].items()}
                 if self.path_seconds is not None:
                     part["latency_seconds_read_total"] = round(part["ops_read_total"] * 1e3 * self.path_seconds)
@@ -93,6 +94,10 @@ class Storage(San):
             counters = ticks(second, busy, self.sent_again)
             core = self.core if second > before or self.core is None else self.busy_before
             out.samples("srv", CONTROLLER, second, {"srv": {**counters, "cpu_busiest_core_ratio": core}})
+
+    def _counted_by(self, _name: str, _second: float) -> dict[str, Number]:
+        """What a map has counted, if it is not an equal part of the whole."""
+        return {}
 
 
 def ticks(second: int, busy: float, sent_again: float) -> dict[str, Number]:

@@ -5,17 +5,21 @@ By Little's law the next clock tells how many I/Os are below them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import pytest
 
+from sanpath.diagnose import judge_recording
 from sanpath.diagnosis.model import Verdict
 from sanpath.facts.facts import Facts
 from sanpath.facts.load.loads import LoadFacts
+from sanpath.recording.reading.recording import Recording
 from sanpath.verdict.places import segments
 from sanpath.verdict.places.latency_segment import LatencySegment
 from tests.scenarios.test_linux_storage import Storage
+from tests.support.recording import Number
 from tests.support.san import KIB, AtArray, Flow
 from tests.support.stories import NOTHING, judged
 
@@ -26,12 +30,33 @@ Step = tuple[int, int, float, float, float]
 array."""
 
 
+class OnLuns(Storage):
+    """A load on one map, and in the steps `on_both` on another one as well, in equal parts."""
+
+    on_both: Collection[str] = ()
+
+    def _counted_by(self, name: str, second: float) -> dict[str, Number]:
+        counted, steps = Counter[str](), self.steps
+        for step in steps:
+            maps = list(self.maps)[: 2 if step.name in self.on_both else 1]
+            self.steps = [step]
+            part = {metric: int(value or 0) // len(maps) for metric, value in self._disk(second).items()}
+            part |= {f"bytes_{d}_total": step.block * part[f"ops_{d}_total"] for d in ("read", "write")}
+            counted.update(part if name in maps else {})
+        self.steps = steps
+        return dict(counted)
+
+
 def verdict_of(
     folder: Path, steps: Sequence[Step], depth: int | None = None, *, counts_bytes: bool = True
 ) -> Verdict:
     """fio on a device of the host, which waits below the clock of its block layer."""
-    san = Storage(folder, leave_out={"disk"}, technology="ethernet")
+    san = OnLuns(folder, leave_out={"disk"}, technology="ethernet")
     san.depth, san.counts_bytes = depth, counts_bytes
+    return judged(recorded(san, steps)).verdict
+
+
+def recorded(san: OnLuns, steps: Sequence[Step]) -> Recording:
     for number, (in_flight, kib, ops, served, _) in enumerate(steps):
         flow = Flow(ops, in_flight / ops)
         counted = (ops * kib * KIB * 1.04, NOTHING)
@@ -44,7 +69,7 @@ def verdict_of(
             ports={"fc1/7": counted, "fc1/1": counted},
             array={"read": AtArray(served, queue=0.0, san=2e-5)},
         )
-    return judged(san.write()).verdict
+    return san.write()
 
 
 def of_slots(in_flight: int, served: float, kib: int = 8) -> Step:
@@ -142,3 +167,23 @@ def test_slots_that_more_ios_passed_in_another_step_are_not_full(tmp_path: Path)
 def test_a_load_whose_bytes_nobody_counts_has_a_rate_of_ios(tmp_path: Path) -> None:
     slots = verdict_of(tmp_path, [of_slots(64, 0.006), of_slots(64, 0.003)], counts_bytes=False)
     assert odds(slots) > 1
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+@pytest.mark.parametrize("with_both", [SLOTS, 4, 64])
+def test_a_step_over_more_luns_says_nothing_of_the_slots_of_one(
+    tmp_path: Path, order: tuple[int, int], with_both: int
+) -> None:
+    """Each LUN has slots of its own: the same load over two has up to twice as many I/Os at the array."""
+    one, two = of_slots(64, 0.003), (with_both, 8, min(with_both, 2 * SLOTS) / 0.00305, 0.003, 0.0)
+    kinds, weights = [], []
+    for name, other, on_both in (("a", one, ()), ("b", two, (f"s{order.index(1)}",))):
+        san = OnLuns(tmp_path / name, leave_out={"disk"}, technology="ethernet")
+        san.depth, san.counts_bytes, san.on_both = None, True, on_both
+        san.maps = {"dm-0": ("sda", "sdb"), "dm-1": ("sdc", "sdd")}
+        _, judgements = judge_recording(recorded(san, [(one, other)[each] for each in order]))
+        judgement = next(each for each in judgements if each.load.step == f"s{order.index(0)}")
+        kinds.append((judgement.kind, [bottleneck.entity for bottleneck in judgement.bottlenecks]))
+        weights.append({suspect.entity: suspect.probability for suspect in judgement.suspects})
+    assert kinds[0] == kinds[1]
+    assert weights[1][LUN] / weights[1][ARRAY] > 0.7 * weights[0][LUN] / weights[0][ARRAY]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from math import log
 from statistics import fmean
 
@@ -11,6 +11,7 @@ from sanpath.facts.host.planes import devices_of_load
 from sanpath.facts.load.loads import AT_LEAST_AS_FAST, CLEARLY_MORE, LoadFacts
 from sanpath.facts.storage.load_volumes import busy_luns
 from sanpath.facts.table import number
+from sanpath.topology.paths import machines_of
 from sanpath.units import count, duration, outstanding
 from sanpath.verdict.evidence.likelihoods import at_limit, fewer_slots, free_slots, full_queue
 from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Evidence, conclusion_of
@@ -53,7 +54,8 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     if not explains or table.load.seen_at_array:
         return
     waiting = waiting_below(table, table.in_flight_below(max(explains)))
-    slots = (*_slot_evidence(table, max(explains)), *_other_steps_evidence(table, explains), *waiting)
+    other_steps = _other_steps_evidence(table, explains, of_adapter=True)
+    slots = (*_slot_evidence(table, max(explains)), *other_steps, *waiting)
     if slots_are_unread(table):
         yield from _queue_claims(table, explains)
     ports = list(dict.fromkeys(path.hba for path in table.paths)) or table.initiators
@@ -136,15 +138,34 @@ def _slot_evidence(table: PlaceTable, index: int, queues: int = 1, depth: float 
         yield Evidence(words, fewer_slots(in_flight))
 
 
-def _other_steps_evidence(table: PlaceTable, explains: frozenset[int]) -> Iterator[Evidence]:
+def _other_steps_evidence(
+    table: PlaceTable, explains: frozenset[int], *, of_adapter: bool = False
+) -> Iterator[Evidence]:
     """Evidence from other steps about an unread queue. A step in which no time remains between the clocks supports no
     limiting place, so it adds no weight."""
-    if (found := with_free_slots(table, explains)) is not None and found.weight < 0:
+    if (found := with_free_slots(table, explains, of_adapter=of_adapter)) is not None and found.weight < 0:
         yield found
-    yield from _number_evidence(table, explains)
+    yield from _number_evidence(table, explains, of_adapter=of_adapter)
 
 
-def _number_evidence(table: PlaceTable, explains: frozenset[int]) -> Iterator[Evidence]:
+def _same_queues(table: PlaceTable, *, of_adapter: bool) -> Callable[[LoadFacts], bool]:
+    """Whether a load of another step has its I/Os in the same unread queues, because each queue has slots of its own.
+    `of_adapter`: the queue of an adapter, which all LUNs of a machine share."""
+    facts, own = table.facts, table.load
+    devices = _luns_of_load if host_is_unread(table) else devices_with_unread_slots
+    kinds = (_machines,) if of_adapter else (_machines, devices)
+
+    def same(other: LoadFacts) -> bool:
+        return all(set(facts.once(other, entities)) == set(facts.once(own, entities)) for entities in kinds)
+
+    return same
+
+
+def _machines(facts: Facts, load: LoadFacts) -> list[str]:
+    return [machine for root in load.roots for machine in machines_of(facts.topology, root)]
+
+
+def _number_evidence(table: PlaceTable, explains: frozenset[int], *, of_adapter: bool) -> Iterator[Evidence]:
     """Evidence from the number of I/Os below an unread queue, in steps of the same load with blocks of any size.
 
     A full queue keeps this number constant, however long each I/O takes below it. Any other limit between the clocks
@@ -160,10 +181,13 @@ def _number_evidence(table: PlaceTable, explains: frozenset[int]) -> Iterator[Ev
     if not is_timed or not below or waiting <= _MIN_WAITING_RATIO * below:
         return
     threads, likely = threads_of(facts, own), 0.0
+    has_same_queues = _same_queues(table, of_adapter=of_adapter)
     for other in facts.loads:
         sizes = own.operation_bytes or 0.0, other.operation_bytes or 0.0
         same = other.direction == own.direction and other.same_data(own, "align_bytes")
         if other.step == own.step or not same or max(sizes) > REQUEST_BYTES or threads_of(facts, other) != threads:
+            continue
+        if not has_same_queues(other):
             continue
         held, waits = _held_below(facts, other, kinds)
         if held > (1 + _CLEARLY_DIFFERENT) * below:
@@ -194,14 +218,15 @@ def _held_below(facts: Facts, load: LoadFacts, kinds: Set[str]) -> tuple[float, 
     return held, waits
 
 
-def with_free_slots(table: PlaceTable, explains: frozenset[int]) -> Evidence | None:
+def with_free_slots(table: PlaceTable, explains: frozenset[int], *, of_adapter: bool = False) -> Evidence | None:
     """Evidence about an unread queue from a step in which each of a few I/Os found a free slot.
 
     In that step, the time between the clocks of host and array is not a wait for a slot. The weight compares a queue
     with any other limit between the clocks. None: there is no such step.
     """
     facts, own = table.facts, table.facts.in_flight_in(table.load.step)
-    fewest = min(table.same_io, key=lambda load: facts.in_flight_in(load.step), default=None)
+    same = filter(_same_queues(table, of_adapter=of_adapter), table.same_io)
+    fewest = min(same, key=lambda load: facts.in_flight_in(load.step), default=None)
     if fewest is None or not fewest.latency_seconds or not is_above_array_clock(table, explains):
         return None
     in_flight, slots = facts.in_flight_in(fewest.step), max(1.0, table.in_flight_below(max(explains)))
@@ -258,11 +283,10 @@ def _luns(table: PlaceTable) -> tuple[list[str], float | None]:
     Empty: none is known, or a guest's queue cannot be distinguished from its hypervisor's. None: the slots are
     unknown, or the devices are read, so that another queue is the unread one.
     """
-    topology, load = table.facts.topology, table.load
+    load = table.load
     if not host_is_unread(table):
         return devices_with_unread_slots(table.facts, load), None
-    luns = sorted(entity for entity in devices_of_load(topology, load) if entity.startswith("lun:"))
-    luns = luns or busy_luns(topology, load, table.facts.tables)
+    luns = _luns_of_load(table.facts, load)
     read_entities = {row["entity"] for row in table.rows("plane", direction=load.direction)}
     unread = [lun for lun in luns if lun not in read_entities]
     if not unread:
@@ -270,6 +294,12 @@ def _luns(table: PlaceTable) -> tuple[list[str], float | None]:
     depths = {_reported_slots(table.facts, lun) for lun in unread}
     depth = depths.pop() if len(depths) == 1 else None
     return ([] if depth is None and table.in_guest else unread), depth
+
+
+def _luns_of_load(facts: Facts, load: LoadFacts) -> list[str]:
+    """The LUNs of a load, or else those with its bytes; empty: none is known."""
+    luns = sorted(entity for entity in devices_of_load(facts.topology, load) if entity.startswith("lun:"))
+    return luns or busy_luns(facts.topology, load, facts.tables)
 
 
 def _reported_slots(facts: Facts, lun: str) -> float | None:
