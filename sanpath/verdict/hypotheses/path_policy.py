@@ -218,12 +218,12 @@ def _array_queue_evidence(table: PlaceTable) -> Iterator[Evidence]:
 
 
 def _detour_evidence(rows: Sequence[FactRow]) -> Iterator[Evidence]:
-    """Evidence from the latencies of the paths: a detour that limits delays only the I/Os that take it."""
-    ratios = [
-        number(row, "detour_ratio") for row in rows if row["detour_ratio"] and number(row, "non_optimised_share")
-    ]
-    if ratios:
-        longer = max(0.0, 1 - 1 / max(ratios))
+    """Evidence from the latencies of the paths: a detour that limits delays only the I/Os that take it. The LUN with
+    the largest share of its I/Os on a detour decides; LUNs with a negligible share do not count."""
+    detours = [row for row in rows if row["detour_ratio"] and number(row, "non_optimised_share") > _MAX_IGNORED_SHARE]
+    if detours:
+        ratio = number(max(detours, key=lambda row: number(row, "non_optimised_share")), "detour_ratio")
+        longer = max(0.0, 1 - 1 / ratio)
         costs, otherwise = _MIN_DENSITY + 2 * longer, _MIN_DENSITY + exp(-longer / UNEXPLAINED) / UNEXPLAINED
-        words = f"an I/O over them takes {max(ratios):.2f} times as long as over the others"
+        words = f"an I/O over them takes {ratio:.2f} times as long as over the others"
         yield Evidence(words, max(-_MAX_DETOUR_WEIGHT, min(_MAX_DETOUR_WEIGHT, log(costs / otherwise))))
