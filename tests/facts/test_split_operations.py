@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from sanpath.facts.storage.load_volumes import parts_at_array
 from sanpath.facts.table import FactTable, number
 from sanpath.model import SourceEntity, SourceLink
 from sanpath.topology.resolve import resolve
+from sanpath.topology.topology import Topology
 from tests.support.san import ARRAY_PORT, HOST_PORT, KIB, AtArray, Flow, San
 from tests.support.stories import NOTHING, fast, judged
 
@@ -74,6 +77,59 @@ def test_a_device_that_does_a_multiple_of_the_ios_times_parts_of_them(
     found = planes_of(topology, load(2 * MIB), FactTable((row,)))
     times = [(number(each, "latency_seconds"), number(each, "resolution_seconds")) for each in found]
     assert [(mean - error, mean + error) for mean, error in times] == [pytest.approx(bounds)] * (bounds is not None)
+
+
+@pytest.mark.parametrize("layers", [("guest_block", "windows_disk"), ("windows_disk", "guest_block")])
+@pytest.mark.parametrize("first", [0.6, 0.9, 0.96, 0.99])
+@pytest.mark.parametrize("parts", [1.0, 3.0, 16.0])
+@pytest.mark.parametrize("bytes_counted", [True, False])
+def test_the_block_layers_of_unlike_hosts_are_one_plane(
+    layers: tuple[str, str], first: float, parts: float, bytes_counted: bool
+) -> None:
+    """Whatever parts the I/Os are split into, the hosts have the rows of hosts of one system. `first`: share of the
+    first host."""
+    unlike, alike = (
+        planes_of(*hosts_with(names, (first, 1 - first), parts, bytes_counted=bytes_counted))
+        for names in (layers, ("guest_block", "guest_block"))
+    )
+    assert [row["entity"] for row in unlike] == [row["entity"] for row in alike]
+    assert len({row["entity"] for row in unlike}) == len(unlike) <= 1, "one clock for each place"
+    of_unlike, of_alike = (
+        [number(row, name) for row in rows for name in ("latency_seconds", "resolution_seconds")]
+        for rows in (unlike, alike)
+    )
+    assert of_unlike == pytest.approx(of_alike)
+
+
+def hosts_with(
+    layers: Sequence[str], shares: Sequence[float], parts: float, *, bytes_counted: bool
+) -> tuple[Topology, LoadFacts, FactTable]:
+    """A load of one fio on each host, which reads a device of its own."""
+    items: list[tuple[str, int, SourceEntity | SourceLink]] = []
+    for host in (f"db{n}" for n in range(len(layers))):
+        kinds = [("load", f"{host}/fio"), ("host", host), ("lun", f"{host}/sda")]
+        load_end, host_end, lun_end = kinds
+        items += [(host, 0, SourceEntity(kind, name, name)) for kind, name in kinds]
+        for relation, one, other in (
+            ("runs_on", load_end, host_end),
+            ("targets", load_end, lun_end),
+            ("attached_to", lun_end, host_end),
+        ):
+            items.append((host, 0, SourceLink(relation, one, other, "declared")))
+    topology = resolve(items)
+    roots = tuple(topology.known_as[f"db{n}", "load", f"db{n}/fio"] for n in range(len(layers)))
+    row = {"step": "s", "direction": "read", "windows": 9, "latency_seconds": 0.004, "resolution_seconds": 0.0}
+    rows = [
+        {
+            **{**row, "mean_of_both_seconds": None, "queue_depth": None, "plane": plane},
+            "entity": topology.known_as[f"db{n}", "lun", f"db{n}/sda"],
+            "ops_per_second": share * parts * 1000.0,
+            "in_flight_measured": share * parts * 4,
+            "bytes_per_second": share * 1000.0 * 2 * MIB if bytes_counted else None,
+        }
+        for n, (plane, share) in enumerate(zip(layers, shares, strict=True))
+    ]
+    return topology, replace(load(2 * MIB), roots=roots), FactTable(tuple(rows))
 
 
 @pytest.mark.parametrize("devices", [2, 3, 4, 5])

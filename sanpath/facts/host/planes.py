@@ -64,15 +64,17 @@ def planes_of(topology: Topology, load: LoadFacts, planes: FactTable) -> list[Fa
     seen: set[frozenset[str]] = set()
     for plane in sorted({str(row["plane"]) for row in step_rows}):
         parallel = parallel_devices(topology, load, planes, plane)
-        alone = by_plane.get(plane)
         devices = frozenset(str(row["entity"]) for row in parallel)
         if devices in seen:
-            continue  # The block layers of machines of several kinds are one plane.
+            continue
+        # The block layers of machines of several kinds are one plane.
+        names = sorted({plane, *(str(row["plane"]) for row in parallel)})
+        seen |= {devices} if len(names) > 1 else set()
+        alone = next((by_plane[name] for name in names if name in by_plane), None)
         if len(parallel) > 1 and _carries(row := combined(parallel), load):
             are_loads = alone is None or alone["entity"] in path or _are_of_several_machines(topology, parallel)
             if alone is None or _is_closer(row, alone, load, are_loads=are_loads):
-                by_plane[plane] = row
-                seen |= {devices} if len({row["plane"] for row in parallel}) > 1 else set()
+                by_plane = {name: its for name, its in by_plane.items() if name not in names} | {plane: row}
         elif alone is None and (split := _split_among(parallel, load, path)) is not None:
             by_plane[plane] = split
         elif alone is None and (shared := _shared_device(topology, load, parallel, path, planes)) is not None:
