@@ -94,7 +94,8 @@ def flat_throughput_words(facts: Facts, load: LoadFacts) -> str | None:
     if lighter is None:
         return None
     fewer_words = f"{count(lighter.in_flight_measured)} outstanding I/Os gave {iops(lighter.ops_per_second)}"
-    return f"{fewer_words}, {count(load.in_flight_measured)} gave {iops(load.ops_per_second)}: more load adds only latency"
+    more_words = f"{count(load.in_flight_measured)} gave {iops(load.ops_per_second)}"
+    return f"{fewer_words}, {more_words}: more load adds only latency"
 
 
 def is_response_short(facts: Facts, load: LoadFacts, response: FactRow) -> bool:
