@@ -139,7 +139,7 @@ def _use_below(table: PlaceTable, slots: float) -> float:
     waiting = table.in_flight_inside("array_queue")
     # No more I/Os alternate between the servers and elsewhere than exist, however many slots are free.
     others = max((queue.others_admitted for queue in table.queues), default=0.0)
-    sources = min(round(slots), ceil(table.facts.in_flight_in(table.load.step) + others))
+    sources = round(min(slots, ceil(table.facts.in_flight_in(table.load.step) + others)))
     if table.others_share > UNEXPLAINED or sources < _MIN_SOURCES:
         return 0.0
     return use_of_servers(sources, min(sources - 1, max(1, round(_served_at_once(table)))), waiting)
