@@ -74,7 +74,7 @@ def planes_of(topology: Topology, load: LoadFacts, planes: FactTable) -> list[Fa
         if len(parallel) > 1 and _carries(row := combined(parallel), load):
             are_loads = alone is None or alone["entity"] in path or _are_of_several_machines(topology, parallel)
             if alone is None or _is_closer(row, alone, load, are_loads=are_loads):
-                by_plane = {name: its for name, its in by_plane.items() if name not in names} | {plane: row}
+                by_plane = {name: other for name, other in by_plane.items() if name not in names} | {plane: row}
         elif alone is None and (split := _split_among(parallel, load, path)) is not None:
             by_plane[plane] = split
         elif alone is None and (shared := _shared_device(topology, load, parallel, path, planes)) is not None:
