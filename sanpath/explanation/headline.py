@@ -127,10 +127,10 @@ def _bottleneck_headline(
         element = "it" if other.limiter == judgement.limiter else f"{other.limiter}"
         sentence += f"; in the {other.load.direction} direction {element} is saturated as well"
     if rows and (foreign := number(rows[0], "foreign_ratio")) > _MOSTLY_FOREIGN_RATIO:
-        return f"{sentence}; {percent(foreign)} of its bytes come from other hosts, which fill it; {law}."
+        return f"{sentence}; {percent(foreign)} of its bytes are not the test's: other hosts fill it; {law}."
     if rows and (foreign := number(rows[0], "foreign_ratio")) > SHARED:
         available = bottleneck.ceiling_bytes_per_second
-        sentence += f"; {percent(foreign)} of its bytes come from other hosts"
+        sentence += f"; {percent(foreign)} of its bytes are not the test's"
         sentence += f" and leave the test {bandwidth(available)} of payload" if available else ""
     array = next((c for c in cleared if c.entity.startswith(("array:", "volume:"))), None)
     up_to = array.up_to.get("bytes_per_second") if array is not None else None

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 LOAD = {**SHORT, "threads": [1, 3]}
 
 
-SHARE = re.compile(r"(\d\d\.\d) % of its bytes come from other hosts and leave the test (\d+)\.\d MB/s of payload")
+SHARE = re.compile(r"(\d\d\.\d) % of its bytes are not the test's and leave the test (\d+)\.\d MB/s of payload")
 
 
 def check(test: Ran, link: str) -> None:
