@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sanpath.docgen.markdown import GENERATED, table
-from sanpath.views.prometheus.exporter import OF_THE_EXPORTER
-from sanpath.views.prometheus.exposition import LABEL_CHARACTERS, LEFT_OUT, SERIES
+from sanpath.views.prometheus.exporter import EXPORTER_METRICS
+from sanpath.views.prometheus.exposition import LABEL_CHARACTERS, LEFT_OUT, MAX_SERIES
 from sanpath.views.prometheus.metric_declarations import METRICS
 
 _INTRODUCTION = f"""\
@@ -16,7 +16,7 @@ recording every few seconds, and a scrape gets what it saw last: scrapes cost th
 
 Units are base units. Names are stable: metrics and labels are added, never renamed. What is not known has no series.
 Values of labels come from topology, rulebook and catalogue, so that the SAN bounds their number. A metric has at most
-{SERIES} series (`{LEFT_OUT}` tells how many more there were), a name at most {LABEL_CHARACTERS} characters. A
+{MAX_SERIES} series (`{LEFT_OUT}` tells how many more there were), a name at most {LABEL_CHARACTERS} characters. A
 dashboard and alert rules are in [examples/grafana](../examples/grafana/README.md).
 """
 
@@ -27,7 +27,7 @@ def documents() -> dict[str, str]:
     for metric in METRICS:
         name = f"`sanpath_{metric.name}{'_info' if metric.kind == 'info' else ''}`"
         rows.append((name, metric.kind, ", ".join(metric.labels), metric.meaning))
-    rows += [(f"`{name}`", "gauge", "", meaning) for name, meaning in OF_THE_EXPORTER.items()]
+    rows += [(f"`{name}`", "gauge", "", meaning) for name, meaning in EXPORTER_METRICS.items()]
     rows.append((f"`{LEFT_OUT}`", "gauge", "metric", "Series beyond the most that a metric may have."))
     sections = [
         GENERATED,

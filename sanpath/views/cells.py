@@ -52,7 +52,7 @@ ELEMENT_HEADER: Sequence[str] = ("link", "speed", "direction", "utilisation", "c
 
 
 def element_cells(diagnosis: Diagnosis) -> list[list[str]]:
-    """Rows of the link table for the deciding step: links that carry anything, the loaded path first."""
+    """Rows of the link table for the deciding step: links that carry I/O, those of the loaded path first."""
     step = diagnosis.verdict.from_step
     return [
         [
@@ -65,35 +65,35 @@ def element_cells(diagnosis: Diagnosis) -> list[list[str]]:
             "-" if not use.foreign_bytes_per_second else bandwidth(use.foreign_bytes_per_second),
         ]
         for use in diagnosis.elements
-        if use.step == step and (use.on_loaded_path is not False or (use.utilisation or 0) >= WORTH_A_ROW)
+        if use.step == step and (use.on_loaded_path is not False or (use.utilisation or 0) >= MIN_UTILISATION)
     ]
 
 
-WORTH_A_ROW = 0.001
+MIN_UTILISATION = 0.001
 """A link with a lower utilisation carries no I/O, only its keep-alive traffic."""
 
 
-def recorder(account: RecorderAccount) -> tuple[str, ...]:
-    """A line of the table of recorders: name, host, what it read, started, last seen, clock."""
-    clock = "not compared"
+def recorder_cells(account: RecorderAccount) -> tuple[str, ...]:
+    """A row of the table of recorders: name, host, sources, start, last sign of life, clock offset."""
+    clock_text = "not compared"
     if account.clock_offset_seconds is not None and account.clock_uncertainty_seconds is not None:
-        clock = f"{account.clock_offset_seconds:+.1f} ± {account.clock_uncertainty_seconds:.1f} s"
+        clock_text = f"{account.clock_offset_seconds:+.1f} ± {account.clock_uncertainty_seconds:.1f} s"
     times = f"{account.starts} times, " if account.starts > 1 else ""
     last_seen = f"{account.last}{'' if account.ended else ', did not end'}"
-    return account.name, account.host, ", ".join(account.sources), f"{times}{account.began}", last_seen, clock
+    return account.name, account.host, ", ".join(account.sources), f"{times}{account.began}", last_seen, clock_text
 
 
-RECORDER = ("recorder", "host", "sources", "started", "last seen", "clock")
+RECORDER_HEADER = ("recorder", "host", "sources", "started", "last seen", "clock")
 
 
-def recorders(diagnosis: Diagnosis) -> list[tuple[str, ...]]:
-    """The table of recorders; [] for a single one that recorded from the beginning to the end of the load."""
+def recorder_rows(diagnosis: Diagnosis) -> list[tuple[str, ...]]:
+    """Rows of the table of recorders; [] if a single one recorded from the beginning to the end of the load."""
     shown = len(diagnosis.recorders) > 1 or any(account.absences for account in diagnosis.recorders)
-    return [recorder(account) for account in diagnosis.recorders] if shown else []
+    return [recorder_cells(account) for account in diagnosis.recorders] if shown else []
 
 
-def clock(source: SourceAccount) -> str:
-    """The offset of a source's clock, and how it was found; "-": the source writes no times."""
+def clock_text(source: SourceAccount) -> str:
+    """The offset of a source's clock, and how it was found; "-": the source reports no times."""
     if source.clock_offset_seconds is None:
         return "-"
     uncertainty = source.clock_uncertainty_seconds
@@ -105,17 +105,17 @@ SOURCE_HEADER = ("source", "collector", "polls", "failed", "gaps", "clock offset
 
 
 def source_cells(source: SourceAccount) -> list[str]:
-    """One row of the table of sources."""
+    """A row of the table of sources."""
     polls, failures, gaps = (str(number) for number in (source.polls, source.failures, source.gaps))
     cost = f"{source.cost_seconds:.1f} s"
-    return [source.name, source.kind, polls, failures, gaps, clock(source), cost, source.last_failure or "-"]
+    return [source.name, source.kind, polls, failures, gaps, clock_text(source), cost, source.last_failure or "-"]
 
 
 FIGURE_HEADER = ("entity", "quantity", "step", "figures", "largest factor", "share used")
 
 
 def figure_cells(diagnosis: Diagnosis) -> list[list[str]]:
-    """A row for each quantity with several values, with a used share, or that was computed or measured."""
+    """A row for each quantity that has several values or a used share, or was computed or measured."""
     return [
         [
             figures.entity,

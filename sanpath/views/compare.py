@@ -29,8 +29,8 @@ QUANTITIES = {
     "latency_p99_seconds": "p99",
     "latency_max_seconds": "maximum",
 }
-_FACTOR = 3.0
-"""From this ratio, a change is shown as a factor and not in percent."""
+_MIN_FACTOR = 3.0
+"""A change by at least this ratio is shown as a factor and not in percent."""
 SPREAD_NOTE = (
     "Spread: difference between repetitions of the step, if a run repeated it; for IOPS at least what chance allows. "
     "A change within the spread counts as none."
@@ -38,7 +38,7 @@ SPREAD_NOTE = (
 
 
 def as_text(comparison: Comparison, width: int | None = None) -> str:
-    """Headline, what the comparison cannot tell, every quantity of each step, and the prediction next to the
+    """Headline, remarks on the limits of the comparison, every quantity of each step, and the prediction next to the
     result."""
     head = Text(printable(comparison.headline), style="bold")
     remarks, below = ([Text(printable(line)) for line in lines] for lines in (comparison.remarks, notes(comparison)))
@@ -47,7 +47,7 @@ def as_text(comparison: Comparison, width: int | None = None) -> str:
 
 
 def as_markdown(comparison: Comparison) -> str:
-    """The same as Markdown, for a ticket."""
+    """The same text as Markdown, for a ticket."""
     lines = [f"# {safe(comparison.headline)}", ""]
     for remark in comparison.remarks:
         lines += [safe(remark), ""]
@@ -59,9 +59,9 @@ def as_markdown(comparison: Comparison) -> str:
 def rows(comparison: Comparison) -> list[list[str]]:
     """A row per quantity of each pair; step, direction and I/Os in flight are in the first row of a pair."""
     return [
-        [*([step_names(pair), pair.direction, count(pair.in_flight)] if number == 0 else ["", "", ""]), *row]
+        [*([step_names(pair), pair.direction, count(pair.in_flight)] if number == 0 else ["", "", ""]), *quantity_row]
         for pair in comparison.pairs
-        for number, row in enumerate(quantity_rows(pair))
+        for number, quantity_row in enumerate(quantity_rows(pair))
     ]
 
 
@@ -70,7 +70,7 @@ def quantity_rows(pair: Pair) -> list[list[str]]:
     result = []
     for change in pair.changes:
         values = ("-" if v is None else value_text(change.quantity, v) for v in (change.before, change.after))
-        result.append([QUANTITIES[change.quantity], *values, change_text(change), _spread(pair, change)])
+        result.append([QUANTITIES[change.quantity], *values, change_text(change), _spread_text(pair, change)])
     return result
 
 
@@ -94,14 +94,14 @@ def change_text(change: Change) -> str:
     return f"{percent_change(change.change)}{' (within the spread)' if change.is_within_spread else ''}"
 
 
-def _spread(pair: Pair, change: Change) -> str:
+def _spread_text(pair: Pair, change: Change) -> str:
     if change.spread is not None:
         return f"±{percent(change.spread)} ({pair.repetitions[0]} and {pair.repetitions[1]} repetitions)"
     return f"±{percent(pair.spread)}" if change.quantity == "ops_per_second" else "-"
 
 
 def notes(comparison: Comparison) -> Iterator[str]:
-    """Steps without a match, what became of the findings, and settings that differ, as sentences."""
+    """Sentences about steps without a match, outcomes of findings, and settings that differ."""
     yield from (f"no matching step: {step}" for step in comparison.unmatched)
     yield from reached_lines(comparison)
     yield from setting_lines(comparison)
@@ -109,7 +109,7 @@ def notes(comparison: Comparison) -> Iterator[str]:
 
 
 def reached_lines(comparison: Comparison) -> Iterator[str]:
-    """The prediction next to the result, waits that moved, and throughput at the same latency."""
+    """The prediction next to the result, waits that moved elsewhere, and throughput at the same latency."""
     if comparison.predicted_ops_per_second is not None and comparison.decisive is not None:
         low, high = comparison.predicted_ops_per_second
         yield f"predicted {iops(low)} to {iops(high)}, reached {iops(comparison.decisive.after.ops_per_second)}"
@@ -120,72 +120,74 @@ def reached_lines(comparison: Comparison) -> Iterator[str]:
 
 
 def setting_lines(comparison: Comparison) -> Iterator[str]:
-    """Settings that differ or that one run read, and entities that only one of the runs used."""
+    """Settings that differ or that only one run read, and entities that only one run used."""
     for difference in comparison.differences:
         if difference.setting == "used":
             yield f"in use only {'after' if difference.before is None else 'before'}: {difference.entity}"
         elif (run := difference.read_only_in) is not None:
-            value = difference.after if run == "AFTER" else difference.before
-            yield f"read only in {run}: {difference.entity}.{difference.setting}: {_value(difference.setting, value)}"
+            value = _setting(difference.setting, difference.after if run == "AFTER" else difference.before)
+            yield f"read only in {run}: {difference.entity}.{difference.setting}: {value}"
         else:
-            was, now = (_value(difference.setting, value) for value in (difference.before, difference.after))
-            yield f"changed: {difference.entity}.{difference.setting}: {was} → {now}"
+            old, new = (_setting(difference.setting, value) for value in (difference.before, difference.after))
+            yield f"changed: {difference.entity}.{difference.setting}: {old} → {new}"
 
 
 def finding_lines(comparison: Comparison) -> Iterator[str]:
-    """What became of each finding, how good the model's prediction was, and its next prediction."""
+    """The outcome of each finding, the error of the model's prediction, and its next prediction."""
     for finding in comparison.findings:
-        to = f" to {finding.moved_to}" if finding.moved_to else ""
-        gone = ": its paths are no longer there, or no longer read" if finding.outcome == "GONE" else ""
-        yield f"{finding.outcome}{to}: {finding.rule} {finding.entity} {finding.direction}{gone}"
+        place = f" to {finding.moved_to}" if finding.moved_to else ""
+        reason = ": its paths are no longer there, or no longer read" if finding.outcome == "GONE" else ""
+        yield f"{finding.outcome}{place}: {finding.rule} {finding.entity} {finding.direction}{reason}"
     for check in comparison.checks:
         yield f"model: {check_text(check)}"
     if comparison.next is not None:
         low, high = comparison.next.predicted_ops_per_second
         limit = f"{short(comparison.next.entity)} {comparison.next.change}"
         errors = [check.error for check in comparison.checks if check.error is not None]
-        off = f"; the model was off by {percent_change(max(errors, key=abs))} at most this time" if errors else ""
-        yield f"next, with the limit relieved: {iops(low)} to {iops(high)}, then {limit} limits{off}"
+        error_text = (
+            f"; the model was off by {percent_change(max(errors, key=abs))} at most this time" if errors else ""
+        )
+        yield f"next, with the limit relieved: {iops(low)} to {iops(high)}, then {limit} limits{error_text}"
 
 
-def _value(setting: str, value: Value | None) -> str:
+def _setting(setting: str, value: Value | None) -> str:
     if isinstance(value, int | float) and setting.endswith("bits_per_second"):
         return f"{value / 1e9:g} Gb/s"
     return "-" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def latency_text(entry: AtLatency, names: Sequence[str], others: Sequence[AtLatency]) -> str:
-    """Throughput of each run at one latency; "not tested" for runs that did not reach this latency."""
-    size = io_words(entry, others)
+def latency_text(entry: AtLatency, names: Sequence[str], entries: Sequence[AtLatency]) -> str:
+    """The throughput of each run at one latency; "not tested" for runs that did not reach this latency."""
+    size = io_words(entry, entries)
     if entry.latency_seconds is None:
         return f"{entry.direction}{size}: no latency was tested in all runs; {entry.said}"
     costs = entry.costs or (None,) * len(names)
     each = [
-        f"{name} {'not tested' if value is None else iops(value)}{_cost(cost)}"
+        f"{name} {'not tested' if value is None else iops(value)}{_cost_text(cost)}"
         for name, value, cost in zip(names, entry.ops_per_second, costs, strict=True)
     ]
     first = entry.ops_per_second[0]
     if len(each) == 2 and first and entry.ops_per_second[1] is not None:
-        each[1] += f" ({_change(entry.ops_per_second[1] / first)})"
+        each[1] += f" ({_change_text(entry.ops_per_second[1] / first)})"
     remark = f"; {entry.said}" if entry.said else ""
     return f"{entry.direction}{size} at {duration(entry.latency_seconds)}: {', '.join(each)}{remark}"
 
 
-def _cost(cost: Cost | None) -> str:
-    """Return what each I/O a second costs, or an empty text."""
+def _cost_text(cost: Cost | None) -> str:
+    """The cost of each I/O a second; "" if it is unknown."""
     if cost is None:
         return ""
     low, high = (f"{end:.3g}" for end in (cost.low, cost.high))
     return f" at {low if low == high else f'{low} to {high}'} {cost.currency} each"
 
 
-def _change(ratio: float) -> str:
-    """Return a change in percent, and a large one as a factor.
+def _change_text(ratio: float) -> str:
+    """A change in percent, or as a factor if it is large.
 
-    >>> _change(1.024), _change(11.91)
+    >>> _change_text(1.024), _change_text(11.91)
     ('+2.4 %', '11.9 times')
     """
-    return f"{ratio:.1f} times" if ratio >= _FACTOR else percent_change(ratio - 1)
+    return f"{ratio:.1f} times" if ratio >= _MIN_FACTOR else percent_change(ratio - 1)
 
 
 def _table(comparison: Comparison) -> Table:

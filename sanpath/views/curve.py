@@ -17,7 +17,7 @@ HEADER: Sequence[str] = ("step", "direction", "outstanding", "IOPS", "payload", 
 
 
 def rows(diagnosis: Diagnosis) -> list[list[str]]:
-    """In the order of the run."""
+    """Rows of the table, in the order of the run."""
     return [row for step in diagnosis.steps for row in _cells(step)]
 
 
@@ -39,14 +39,14 @@ def knee(diagnosis: Diagnosis) -> str:
 
 
 def text(diagnosis: Diagnosis, width: int | None = None, colour: bool = False) -> str:
-    """For a terminal. `width`: columns, None for the terminal's."""
+    """Title, table and limits for a terminal. `width`: columns, None: the terminal's."""
     title, below = Text(f"\n{TITLE}", style="bold"), Text(f"\n{knee(diagnosis)}")
     curve = terminal.table(HEADER, rows(diagnosis), range(2, 7))
     return terminal.as_lines(title, curve, below, width=width, colour=colour)
 
 
 def markdown(diagnosis: Diagnosis) -> str:
-    """For a report."""
+    """The same for a report."""
     return "\n".join([f"\n## {TITLE}\n", *table(HEADER, rows(diagnosis)), "", safe(knee(diagnosis)), ""])
 
 

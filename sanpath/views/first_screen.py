@@ -10,30 +10,30 @@ from sanpath.diagnosis.summary import PathElement, PathRole
 from sanpath.masking import printable
 from sanpath.units import first_of, percent_rounded
 from sanpath.views import words
-from sanpath.views.cells import WORTH_A_ROW
+from sanpath.views.cells import MIN_UTILISATION
 
 ROLES: dict[PathRole, str] = {"limits": "LIMIT", "waits": "I/Os queue here"}
 
 _RELIEVED = ("credit_stall", "lun", "vdisk")
-"""Kinds of a bottleneck that `sanpath whatif --relieve` relieves, besides links, limits and path policies."""
+"""Kinds of bottlenecks that `whatif --relieve` relieves, besides links, limits and path policies."""
 MAX_OFF_PATH = 3
-"""At most so many elements off the path are named: an array has many ports."""
+"""Largest number of elements off the path that are named: an array has many ports."""
 
 
 def confidence(diagnosis: Diagnosis) -> str:
-    """The grade and its meaning."""
+    """The grade of the verdict and its meaning."""
     return f"Confidence {diagnosis.verdict.grade}: {words.grade_meaning(diagnosis)}"
 
 
 def usage(element: PathElement) -> str:
-    """The speed and utilisation of a link, as in "4GFC 98 % utilised (reads)"; "" for other elements."""
+    """The speed and utilisation of a link, such as "4GFC 98 % utilised (reads)"; "" for other elements."""
     if element.kind != "link":
         return ""
     if element.utilisation is None:
         return " ".join(filter(None, (element.speed, "not measured")))
     used = f"{percent_rounded(element.utilisation)} utilised ({element.direction}s)"
-    if element.utilisation < WORTH_A_ROW:
-        # A port that counts no byte may be one whose counter stands still.
+    if element.utilisation < MIN_UTILISATION:
+        # A port that counts no bytes may have a stuck counter.
         used = "idle" if element.utilisation else "counts nothing"
     return " ".join(filter(None, (element.speed, used)))
 
@@ -42,21 +42,21 @@ def role(diagnosis: Diagnosis, element: PathElement) -> str:
     """The role of an element in words; "" for none."""
     bottlenecks = diagnosis.verdict.bottlenecks
     if element.role == "limits" and any(bottleneck.culprit for bottleneck in bottlenecks):
-        return "CAUSE"  # A device that slows other devices down.
+        return "CAUSE"  # A device that slows down others.
     for bottleneck in bottlenecks:
         if bottleneck.kind == "retries" and element.entity in (bottleneck.entity, *bottleneck.coincident):
-            return "LOSS?" if bottleneck.coincident else "LOSS"  # I/Os are lost there, or perhaps: it is not full.
+            return "LOSS?" if bottleneck.coincident else "LOSS"  # I/Os are lost, or may be: the link is not full.
     return ROLES[element.role] if element.role else ""
 
 
 def label(diagnosis: Diagnosis, element: PathElement) -> str:
-    """An element of the path as one text, its role in capitals for terminals without colour."""
+    """An element of the path as text, with its role in capitals for terminals without colour."""
     text = " ".join(filter(None, (element.name, usage(element), role(diagnosis, element))))
     return printable(f"[{text}]" if element.kind == "link" or element.role else text)
 
 
 def path(diagnosis: Diagnosis) -> Iterator[tuple[str, PathElement]]:
-    """(separator before it, element) along the path."""
+    """Yield (separator before it, element) along the path."""
     before = None
     for element in diagnosis.summary.path:
         cable = element.kind == "link" or (before is not None and before.kind == "link")
@@ -91,7 +91,7 @@ def first_step(diagnosis: Diagnosis) -> PlanStep | None:
 
 
 def action_text(diagnosis: Diagnosis) -> str:
-    """What to do first, without its command."""
+    """The first action, without its command."""
     summary = diagnosis.summary
     if summary.action is not None:
         return summary.action.removesuffix(f": {action_command(diagnosis)}")
@@ -100,14 +100,14 @@ def action_text(diagnosis: Diagnosis) -> str:
 
 
 def action_command(diagnosis: Diagnosis) -> str | None:
-    """The command that runs what has to be tried first. None: the first action is another one, or has no command."""
+    """The command of the recommended experiment. None: the first action is a different one, or has no command."""
     experiment, action = diagnosis.verdict.experiment, diagnosis.summary.action
     command = None if experiment is None else experiment.command
     return command if command is not None and action is not None and action.endswith(command) else None
 
 
 def gain_text(diagnosis: Diagnosis) -> str | None:
-    """What the first action would gain. None: there is no action, or it changes nothing."""
+    """The expected gain of the first action. None: there is no action, or it changes nothing."""
     step = first_step(diagnosis)
     if diagnosis.summary.gain or step is None or step.purpose != "limit":
         return diagnosis.summary.gain
@@ -120,7 +120,7 @@ def gain_text(diagnosis: Diagnosis) -> str | None:
 
 
 def _is_estimated(diagnosis: Diagnosis) -> bool:
-    """Whether a what-if knows how to relieve the limit."""
+    """Whether a what-if can relieve the limit."""
     verdict = diagnosis.verdict
     first = next(iter(verdict.bottlenecks), None)
     if first is None or first.kind == "link":

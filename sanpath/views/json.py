@@ -16,8 +16,8 @@ def _adapter(result: type) -> TypeAdapter[Any]:
 
 
 def render(result: object) -> str:
-    """One JSON object of a dataclass, indented, with a line end. Control and invisible characters are written as
-    escapes, so that no name can reverse, hide or control what a terminal shows; an infinite number is null."""
+    """A dataclass as one JSON object, indented, with a final line end. Control and invisible characters are escaped,
+    so that no name can reverse, hide or control the output of a terminal. An infinite number becomes null."""
     kind: type = type(result)
     text = _adapter(kind).dump_json(result, indent=2).decode()
     return re.sub(r"[^\n -~]", lambda c: c[0] if c[0].isprintable() else json.dumps(c[0])[1:-1], text) + "\n"

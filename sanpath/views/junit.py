@@ -11,18 +11,18 @@ from sanpath.rulebook.model import Finding
 from sanpath.views import words
 
 _PASSES = ("healthy", "demand_limited")
-"""Verdicts of a run that reached what was requested of it."""
+"""Verdicts on a run that reached the requested load."""
 
 
 def render(diagnosis: Diagnosis) -> str:
     """One test suite. A finding that holds is a failure, unless its severity is "info". Findings that could not be
-    judged, and a verdict that cannot tell, are skipped: they never pass. A load command that failed is an error.
-    """
+    judged and the verdict "cannot tell" are skipped, so that they never pass. A load command that failed is an
+    error."""
     suite = Element("testsuite", name="sanpath", timestamp=diagnosis.run.start)
     _load(suite, diagnosis)
     _verdict(suite, diagnosis)
     for findings in (words.hits(diagnosis), words.not_judged(diagnosis)):
-        for finding, other_findings in words.grouped(findings):
+        for finding, other_findings in words.group_findings(findings):
             _finding(suite, finding, other_findings)
     cases = suite.findall("testcase")
     suite.set("tests", str(len(cases)))

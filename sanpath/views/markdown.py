@@ -21,17 +21,17 @@ def _lines(diagnosis: Diagnosis) -> Iterator[str]:
     step = words.deciding_step(diagnosis)
     yield from _first_screen(diagnosis)
     yield from _actions(diagnosis)
-    yield from _list("How sure", words.confidence_lines(diagnosis))
+    yield from _list_section("How sure", words.confidence_lines(diagnosis))
     yield from _probe(diagnosis)
     for budget in words.budgets_of(diagnosis, step.name) if step else ():
         yield from _budget(budget)
     knee = [text] if (text := words.knee_text(diagnosis)) else []
-    yield from _list("Throughput over outstanding I/Os", [*knee, *words.curve_texts(diagnosis)])
-    yield from _list("Next limit", [text] if (text := words.next_text(diagnosis)) else [])
+    yield from _list_section("Throughput over outstanding I/Os", [*knee, *words.curve_texts(diagnosis)])
+    yield from _list_section("Next limit", [text] if (text := words.next_text(diagnosis)) else [])
     yield from _findings(diagnosis)
-    yield from _list("Not measured", words.unmeasured_lines(diagnosis))
-    yield from _list("Evidence", words.evidence_lines(diagnosis))
-    yield from _list("Not the problem", [words.cleared_text(cleared) for cleared in diagnosis.cleared])
+    yield from _list_section("Not measured", words.unmeasured_lines(diagnosis))
+    yield from _list_section("Evidence", words.evidence_lines(diagnosis))
+    yield from _list_section("Not the problem", [words.cleared_text(cleared) for cleared in diagnosis.cleared])
     yield from _title("Steps")
     yield from table(cells.STEP_HEADER, [row for s in diagnosis.steps for row in cells.step_cells(s)])
     if rows := cells.element_cells(diagnosis):
@@ -40,9 +40,9 @@ def _lines(diagnosis: Diagnosis) -> Iterator[str]:
     if rows := cells.figure_cells(diagnosis):
         yield from _title("Figures entered by hand, and what they were compared with")
         yield from table(cells.FIGURE_HEADER, rows)
-    yield from _list("Limits of the test", step_notes(diagnosis))
-    yield from _list("Marks", [f"{mark.at}: {mark.text}" for mark in diagnosis.marks])
-    yield from _list("How the rules judged", words.judging_lines(diagnosis))
+    yield from _list_section("Limits of the test", step_notes(diagnosis))
+    yield from _list_section("Marks", [f"{mark.at}: {mark.text}" for mark in diagnosis.marks])
+    yield from _list_section("How the rules judged", words.judging_lines(diagnosis))
     yield from _recorders(diagnosis)
     yield from _sources(diagnosis)
 
@@ -91,14 +91,14 @@ def _budget(budget: LatencyBudget) -> Iterator[str]:
     rows = [
         [
             words.layer_text(p),
-            duration(words.middle(p.seconds)),
-            percent(words.middle(p.seconds) / total),
+            duration(words.midpoint(p.seconds)),
+            percent(words.midpoint(p.seconds) / total),
             words.part_text(p),
         ]
         for p in words.timed_parts(budget)
     ]
-    unexplained = words.middle(budget.unexplained_seconds)
-    name, place = words.rest_of(budget)
+    unexplained = words.midpoint(budget.unexplained_seconds)
+    name, place = words.remainder_of(budget)
     rows.append([name, duration(unexplained), percent(unexplained / total), place])
     yield from table(("layer", "time", "share", "what"), rows)
 
@@ -126,17 +126,17 @@ def _findings(diagnosis: Diagnosis) -> Iterator[str]:
     hits = words.hits(diagnosis)
     if hits:
         yield from _title("Findings")
-    for finding, other_findings in words.grouped(hits):
+    for finding, other_findings in words.group_findings(hits):
         text = safe(words.finding_text(finding, other_findings))
         yield f"- **{finding.role} {finding.rule}** ({finding.severity}): {text}"
         yield f"  {safe(finding.why)}"
 
 
 def _recorders(diagnosis: Diagnosis) -> Iterator[str]:
-    """The recorders, unless a single one recorded from beginning to end."""
-    if rows := cells.recorders(diagnosis):
+    """The recorders, unless a single one recorded from the beginning to the end."""
+    if recorder_table := cells.recorder_rows(diagnosis):
         yield from _title("Recorders")
-        yield from table(cells.RECORDER, rows)
+        yield from table(cells.RECORDER_HEADER, recorder_table)
 
 
 def _sources(diagnosis: Diagnosis) -> Iterator[str]:
@@ -154,14 +154,14 @@ def _title(text: str) -> Iterator[str]:
     yield ""
 
 
-def _list(title: str, lines: Sequence[str]) -> Iterator[str]:
+def _list_section(title: str, lines: Sequence[str]) -> Iterator[str]:
     if lines:
         yield from _title(title)
         yield from (f"- {safe(line)}" for line in lines)
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], right: int = 0) -> Iterator[str]:
-    """The lines of a table; of the last columns, `right` are aligned to the right."""
+    """The lines of a table; the last `right` columns are right-aligned."""
     yield "| " + " | ".join(header) + " |"
     yield "|" + " --- |" * (len(header) - right) + " ---: |" * right
     for row in rows:
@@ -169,5 +169,5 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], right: int = 0) 
 
 
 def safe(text: str) -> str:
-    """The text without markup, HTML and line ends: names come from devices."""
+    """The text without markup, HTML and line breaks: names come from devices."""
     return re.sub(r"([\\`*_\[\]<>|#])", r"\\\1", printable(text))

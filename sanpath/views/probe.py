@@ -1,4 +1,4 @@
-"""What a probe tried: each step with its outcome, and the probabilities of the suspects after it."""
+"""The steps of a probe, each with its outcome, and the probabilities of the suspects after it."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from sanpath.views.words import bar, sentence, short
 
 TITLE = "What was tried"
 HEADER: Sequence[str] = ("step", "why", "outcome", "ruled out", "likely after it", "verdict")
-_BAR = 20
-"""The longest bar of a share, in characters."""
+_BAR_WIDTH = 20
+"""Length of the longest bar, in characters."""
 
 
 def rows(probe: Probe) -> list[list[str]]:
-    """One row for each step, for a table."""
+    """A row of the table for each step."""
     return [
         [
             f"{number}. {trial.what}",
@@ -32,7 +32,7 @@ def rows(probe: Probe) -> list[list[str]]:
 
 
 def lines(probe: Probe) -> Iterator[str]:
-    """Yield the lines of all steps for a terminal, and how the probe ended."""
+    """Yield the lines of all steps for a terminal, and the end of the probe."""
     for number, trial in enumerate(probe.steps, start=1):
         yield f"{number} {printable(trial.what)}" + (f" ({printable(trial.why)})" if trial.why else "")
         yield from (f"  {line}" for line in outcome_lines(trial))
@@ -46,14 +46,14 @@ def outcome_lines(trial: Trial) -> Iterator[str]:
         yield f"ruled out: {', '.join(map(short, trial.ruled_out))}"
     width = max((len(short(suspect.name)) for suspect in trial.suspects), default=0)
     for suspect in trial.suspects:
-        share = bar(suspect.probability, _BAR)
+        share = bar(suspect.probability, _BAR_WIDTH)
         yield f"{short(suspect.name):{width}} {percent_rounded(suspect.probability):>5} {share}".rstrip()
     if trial.probability:
         yield f"verdict: {_verdict(trial)}"
 
 
 def closing_lines(probe: Probe) -> list[str]:
-    """How the probe ended, and what a person can do next."""
+    """The end of the probe, and what a person can do next."""
     ended = [f"ended: {printable(probe.ended)}"] if probe.ended else []
     by_hand = [f"next, to do by hand: {sentence(probe.next_step)}"] if probe.next_step else []
     return [*ended, *by_hand]

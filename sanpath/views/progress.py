@@ -1,4 +1,4 @@
-"""One plain line about a run under way, and how often it is printed."""
+"""A plain line about the current state of a run, and how often it is printed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sanpath.pulse.model import Pulse
 
 JUDGED_WINDOWS = 4
-"""A step with fewer complete windows is in its ramp: its verdict would change with each of them."""
+"""A step with fewer complete windows is still ramping up: its verdict would change with each window."""
 
 LINE_SECONDS, LOG_SECONDS = 5.0, 30.0
 """Seconds between two lines on a terminal, and in a log: the log of a day must be readable."""
@@ -23,12 +23,13 @@ NO_IO = "no load has reported I/O yet"
 
 
 def every_seconds(stream: IO[str] | None) -> float:
-    """Seconds between two lines on a stream. None: a stream that nobody reads."""
+    """Seconds between two lines on a stream. None: nobody reads the stream."""
     return LINE_SECONDS if stream is not None and stream.isatty() else LOG_SECONDS
 
 
 def pulse_line(pulse: Pulse, diagnosis: Diagnosis | None) -> str:
-    """The line about what happens now, and the limit by the last diagnosis. `diagnosis` None: there is none yet."""
+    """The line about the current state, and the limit from the last diagnosis. `diagnosis` None: there is none
+    yet."""
     texts = [words.elapsed(pulse.elapsed_seconds)]
     if pulse.step:
         texts[0] += f" step {printable(pulse.step)} {step_time(pulse)}"
@@ -50,7 +51,7 @@ def pulse_line(pulse: Pulse, diagnosis: Diagnosis | None) -> str:
 
 
 def step_time(pulse: Pulse) -> str:
-    """The time of the step under way, as in "0:03 of 0:13"; without a planned time, or beyond it, "0:03"."""
+    """The time of the current step, as in "0:03 of 0:13"; without a planned time, or beyond it, "0:03"."""
     planned = pulse.step_planned_seconds
     planned_text = f" of {words.elapsed(planned)}" if planned is not None and planned >= pulse.step_seconds else ""
     return f"{words.elapsed(pulse.step_seconds)}{planned_text}"
@@ -73,7 +74,7 @@ def verdict(step: StepResult) -> str:
 
 
 def line(diagnosis: Diagnosis) -> str:
-    """The line about the newest step: its figures, its limit so far, and the sources that fail."""
+    """The line about the newest step: its figures, its limit so far, and failing sources."""
     texts = [f"step {printable(diagnosis.steps[-1].name)}"] if diagnosis.steps else []
     measured = [step for step in diagnosis.steps if step.directions]
     if not measured:
@@ -90,7 +91,7 @@ def line(diagnosis: Diagnosis) -> str:
 
 
 def _failing_sources(diagnosis: Diagnosis) -> list[str]:
-    """Sources that have never answered, and sources that fail now and then."""
+    """Sources that have never answered, and sources that fail sometimes."""
     texts = []
     silent = [source.name for source in diagnosis.sources if source.failures and source.last_answer is None]
     failing = [source.name for source in diagnosis.sources if source.failures and source.name not in silent]

@@ -11,13 +11,13 @@ from sanpath.units import first_of, in_series
 if TYPE_CHECKING:
     from sanpath.diagnosis.model import Diagnosis
 
-_NAMED = 3
-"""As many steps, or sources, are named. Of more, most are counted."""
+_MAX_NAMES = 3
+"""Maximum names of steps or sources; of more, most are only counted."""
 
 
 def step_notes(diagnosis: Diagnosis) -> list[str]:
-    """The remarks on all steps, in the order of the run, each with the steps that it holds for and, of its own data,
-    the sources that say so."""
+    """The remarks on all steps, in the order of the run, each with its steps. A remark on the data of some sources
+    also names these."""
     known = {source.name for source in diagnosis.sources}
     steps: dict[str, dict[str, None]] = {}
     sources: dict[str, dict[str, None]] = {}
@@ -30,16 +30,16 @@ def step_notes(diagnosis: Diagnosis) -> list[str]:
             sources.setdefault(text, {}).update({source: None} if is_of_source else {})
     total = len(diagnosis.steps)
     return [
-        ": ".join(filter(None, (_in_words(list(names), total), _first(list(sources[text])), text)))
+        ": ".join(filter(None, (_step_names(list(names), total), _source_names(list(sources[text])), text)))
         for text, names in steps.items()
     ]
 
 
-def _first(sources: Sequence[str]) -> str:
-    return in_series(sources) if len(sources) <= _NAMED else first_of(sources, _NAMED)
+def _source_names(sources: Sequence[str]) -> str:
+    return in_series(sources) if len(sources) <= _MAX_NAMES else first_of(sources, _MAX_NAMES)
 
 
-def _in_words(names: Sequence[str], total: int) -> str:
+def _step_names(names: Sequence[str], total: int) -> str:
     if len(names) == total > 1:
         return f"all {total} steps"
-    return in_series(names) if len(names) <= _NAMED else f"{first_of(names, _NAMED)} of {total} steps"
+    return in_series(names) if len(names) <= _MAX_NAMES else f"{first_of(names, _MAX_NAMES)} of {total} steps"

@@ -1,4 +1,4 @@
-"""Three systems or more side by side, as text."""
+"""Three or more systems side by side, as text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sanpath.views.words import short
 
 
 def as_text(comparison: SideBySide, width: int | None = None) -> str:
-    """The systems by letter with the limit of each, a row per number of I/Os in flight, and the same latency."""
+    """The systems by letter with their limits, a row for each number of I/Os in flight, and the same latency."""
     parts: list[RenderableType] = []
     letters = [chr(ord("A") + number) for number in range(len(comparison.systems))]
     for letter, system in zip(letters, comparison.systems, strict=True):
@@ -58,7 +58,7 @@ def _drift_text(drift: Drift) -> str:
 
 
 def _cell(row: Row, step: CurvePoint | None) -> str:
-    """IOPS, their multiple of those of the first system in the row, and latency."""
+    """IOPS, their ratio to those of the first system in the row, and latency."""
     if step is None:
         return "-"
     first = next(s for s in row.steps if s is not None)

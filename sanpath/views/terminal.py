@@ -1,4 +1,4 @@
-"""Tables for a terminal, and what rich renders as plain text."""
+"""Tables for a terminal, and plain text rendered by rich."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sanpath.masking import printable
 
 
 def as_lines(*parts: RenderableType, width: int | None = None, colour: bool = False) -> str:
-    """The parts below each other, without spaces at the ends of lines. `width`: columns, None for the terminal's."""
+    """The parts below each other, without spaces at the ends of lines. `width`: columns, None: the terminal's."""
     file = io.StringIO()
     console = Console(file=file, width=width, force_terminal=colour, highlight=False, markup=False)
     for part in parts:
@@ -23,7 +23,7 @@ def as_lines(*parts: RenderableType, width: int | None = None, colour: bool = Fa
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], right: Collection[int] = (), **options: Any) -> Table:
-    """A table without lines; the columns in `right` are aligned on their right. `options`: of rich's Table."""
+    """A table without lines; the columns in `right` are right-aligned. `options`: of rich's Table."""
     shown = Table(*header, box=None, **options)
     for number in right:
         shown.columns[number].justify = "right"

@@ -1,4 +1,4 @@
-"""The report for a terminal: the first screen, then the details in the order in which people ask for them."""
+"""The report for a terminal: the first screen, then the details in the order in which readers need them."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from sanpath.views import cells, first_screen, probe, words
 from sanpath.views.step_notes import step_notes
 from sanpath.views.terminal import as_lines, table
 
-_BAR = 24
-"""The longest bar of a share, in characters."""
+_BAR_WIDTH = 24
+"""Length of the longest bar, in characters."""
 
 
 def render(diagnosis: Diagnosis, width: int | None = None, colour: bool = False) -> str:
-    """The report as text. `width`: columns, None for the terminal's."""
+    """The report as text. `width`: columns, None: the terminal's."""
     return as_lines(*_report(diagnosis), width=width, colour=colour)
 
 
@@ -106,16 +106,16 @@ def _budget(budget: LatencyBudget) -> list[RenderableType]:
     grid = Table.grid(padding=(0, 1, 0, 0))
     total = budget.total_seconds
     for part in words.timed_parts(budget):
-        seconds = words.middle(part.seconds)
+        seconds = words.midpoint(part.seconds)
         grid.add_row(
             Text(f"  {words.layer_text(part)}"),
             Text(duration(seconds), justify="right"),
-            Text(words.bar(seconds / total, _BAR), style="red" if part.limited_by else "cyan"),
+            Text(words.bar(seconds / total, _BAR_WIDTH), style="red" if part.limited_by else "cyan"),
             Text(words.part_text(part)),
         )
-    unexplained = words.middle(budget.unexplained_seconds)
-    shown = words.bar(abs(unexplained) / total, _BAR)
-    name, place = words.rest_of(budget)
+    unexplained = words.midpoint(budget.unexplained_seconds)
+    shown = words.bar(abs(unexplained) / total, _BAR_WIDTH)
+    name, place = words.remainder_of(budget)
     grid.add_row(Text(f"  {name}"), Text(duration(unexplained), justify="right"), Text(shown), Text(place))
     title = f"\nWhere the {duration(total)} go ({budget.direction}, step {printable(budget.step)})"
     return [Text(title, style="bold"), grid]
@@ -132,7 +132,7 @@ def _actions(diagnosis: Diagnosis) -> list[RenderableType]:
         for variant in step.on_each_platform:
             description = words.variant_text(step, variant)
             lines.append(Padding(Text(printable(description), style="dim"), (0, 0, 0, 4)))
-            # Those of the first action stand on the first screen.
+            # The commands of the first action are on the first screen.
             if step.variants or step.number != diagnosis.summary.plan_step:
                 lines += [Padding(line, (0, 0, 0, 2)) for line in _commands(variant.commands)]
             back = (f"Verify: {variant.verify}", f"Undo: {variant.undo}")
@@ -155,9 +155,9 @@ def _links(diagnosis: Diagnosis) -> list[RenderableType]:
 
 
 def _recorders(diagnosis: Diagnosis) -> list[RenderableType]:
-    """The recorders, unless a single one recorded from beginning to end."""
-    rows = cells.recorders(diagnosis)
-    return [Text("\nRecorders", style="bold"), table(cells.RECORDER, rows)] if rows else []
+    """The recorders, unless a single one recorded from the beginning to the end."""
+    rows = cells.recorder_rows(diagnosis)
+    return [Text("\nRecorders", style="bold"), table(cells.RECORDER_HEADER, rows)] if rows else []
 
 
 def _sources(diagnosis: Diagnosis) -> list[RenderableType]:

@@ -11,12 +11,12 @@ from sanpath.topology.descriptions import description, open_ports
 from sanpath.topology.paths import io_paths, machine_of, placed_loads, targets_of
 from sanpath.topology.topology import Topology
 
-_MOST_PORTS = 20
-"""Descriptions of ports that are printed."""
+_MAX_PORTS = 20
+"""Maximum descriptions of ports that are printed."""
 
 
 def as_json(topology: Topology) -> str:
-    """One JSON object: entities, links with their evidence, I/O paths, and joins that were not found."""
+    """One JSON object: entities, links with their evidence, I/O paths, and failed joins."""
     loads = placed_loads(topology)
     content = {
         "entities": [
@@ -44,7 +44,7 @@ def as_json(topology: Topology) -> str:
 
 
 def as_graphml(topology: Topology) -> str:
-    """The graph for yEd, Gephi and the like: nodes with kind and label, edges with relation and evidence."""
+    """The graph for yEd, Gephi and similar tools: nodes with kind and label, edges with relation and evidence."""
     graph: nx.MultiDiGraph[str] = nx.MultiDiGraph()
     for entity in topology.entities.values():
         graph.add_node(_xml(entity.id), kind=entity.kind, label=_xml(entity.label))
@@ -55,13 +55,13 @@ def as_graphml(topology: Topology) -> str:
 
 
 def _xml(text: str) -> str:
-    """XML allows no control characters, not even escaped. Names that differ only in control characters remain
-    different."""
+    """The text without control characters, which XML does not allow even when escaped. Names that differ only in them
+    remain different."""
     return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text)
 
 
 def as_tree(topology: Topology) -> str:
-    """Each load with its paths and volumes, then every join with its evidence, then what was not joined."""
+    """Each load with its paths and volumes, then every join with its evidence, then the failed joins."""
     lines: list[str] = []
     for load in topology.of_kind("load"):
         machine = machine_of(topology, load.id)
@@ -85,10 +85,10 @@ def as_tree(topology: Topology) -> str:
 
 
 def _open_ports(topology: Topology) -> list[str]:
-    """How many switch ports lead to an unknown device, and the descriptions that might say to which."""
+    """The number of switch ports that lead to an unknown device, and their descriptions, which may name it."""
     ports = open_ports(topology)
     if not ports:
         return []
-    described = [port for port in ports if description(port)][:_MOST_PORTS]
+    described = [port for port in ports if description(port)][:_MAX_PORTS]
     lines = [f'  {port.id}   [port description "{description(port)}"]' for port in described]
     return ["", f"switch ports with an unknown device at the other end: {len(ports)}", *lines]

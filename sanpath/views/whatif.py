@@ -1,4 +1,4 @@
-"""A what-if as text."""
+"""A what-if prediction as text."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from sanpath.whatif.predict import Check, Prediction
 from sanpath.whatif.settings import Wanted
 from sanpath.whatif.what_if import WhatIf
 
-_CLOSE = 0.01
-"""Ends of an interval that differ by less are printed as one number."""
+_SAME_RATIO = 0.01
+"""If the ends of an interval differ by less than this ratio, they are printed as one number."""
 
 
 def as_text(prediction: WhatIf, width: int | None = None) -> str:
-    """The changed settings, a row per step and direction, what was not tested, and what cannot be predicted."""
+    """The changed settings, a row for each step and direction, untested steps, and what cannot be predicted."""
     parts: list[RenderableType] = [
         Text(_setting(setting), style="bold" if setting.judged else "yellow") for setting in prediction.settings
     ]
@@ -57,21 +57,22 @@ def check_text(check: Check) -> str:
 
 def between(interval: Interval) -> str:
     """6,250 - 12,595; one number where both ends are the same."""
-    return _from_to(interval, lambda end: iops(end).removesuffix(" IOPS"))
+    return _range_text(interval, lambda end: iops(end).removesuffix(" IOPS"))
 
 
-def _from_to(interval: Interval, text: Callable[[float], str]) -> str:
-    """Both ends, or one of them where they are the same, or are printed alike."""
+def _range_text(interval: Interval, text: Callable[[float], str]) -> str:
+    """Both ends, or one of them if they are equal or are printed alike."""
     low, high = map(text, interval)
     return high if low == high or _is_one(interval) else f"{low} - {high}"
 
 
 def _is_one(interval: Interval) -> bool:
-    return interval[1] - interval[0] <= _CLOSE * interval[1]
+    return interval[1] - interval[0] <= _SAME_RATIO * interval[1]
 
 
 def _gain(interval: Interval, now: float) -> str:
-    """The change to both ends of a range in percent, +100 to +300 %; one number where the range is printed as one."""
+    """The change to both ends of a range in percent, such as +100 to +300 %; one number if the range is printed as
+    one."""
     low, high = (percent_change(end / now - 1) for end in interval)
     return high if low == high or _is_one(interval) else f"{low.removesuffix(' %')} to {high}"
 
@@ -117,4 +118,4 @@ def _table(steps: list[Prediction]) -> Table:
 
 
 def _seconds(interval: Interval) -> str:
-    return _from_to(interval, duration)
+    return _range_text(interval, duration)

@@ -43,9 +43,9 @@ if TYPE_CHECKING:
 TITLES = {kind: f"{words[:1].upper()}{words[1:]}" for kind, words in KIND_WORDS.items()}
 KINDS = {kind: title.upper() for kind, title in TITLES.items()}
 _NOT_MEASURED = "Not measured"
-"""What cannot be told further where the place of the limit is as good as certain, and nothing reads it."""
-_NAMED = 3
-"""At most so many elements of one finding, or of one line of evidence, are named: a fabric has hundreds."""
+"""Title of a verdict if the place of the limit is nearly certain, and no source reads it."""
+_MAX_NAMES = 3
+"""Maximum elements that are named in a finding or a line of evidence: a fabric has hundreds."""
 
 LAYERS = {
     "load": "load",
@@ -64,16 +64,16 @@ GRADES = {
 } | {"C": "lowest of A, B and C, other explanations are not ruled out"}
 """The meaning of a grade."""
 
-_WITH_DEVICES = ("guest", "host")
+_DEVICE_LAYERS = ("guest", "host")
 """Layers whose parts of a latency budget end at the clock of a block device."""
-_LEAST_SECONDS = 0.5e-6
-"""Less prints as 0."""
-_SHOWN = 0.01
+_MIN_SECONDS = 0.5e-6
+"""Shorter times are printed as 0."""
+_MIN_PROBABILITY = 0.01
 """Suspects with a lower probability are not listed."""
 
 
 def grade_meaning(diagnosis: Diagnosis) -> str:
-    """The meaning of the verdict's grade, or why its step does not allow a better one."""
+    """The meaning of the verdict's grade, or the reason why its step does not allow a better one."""
     verdict = diagnosis.verdict
     if verdict.kind == "cannot_tell":
         first = next(iter(verdict.suspects), None)
@@ -87,7 +87,7 @@ def grade_meaning(diagnosis: Diagnosis) -> str:
 
 
 def _too_few_windows(diagnosis: Diagnosis) -> int | None:
-    """The whole windows of the step if only their number, which lowers its probability, costs a grade, else None."""
+    """The number of whole windows of the step if it alone costs a grade, otherwise None."""
     verdict = diagnosis.verdict
     windows = next((step.windows_used for step in diagnosis.steps if step.name == verdict.from_step), WINDOWS)
     first = next((suspect.probability for suspect in verdict.suspects), verdict.probability or 0.0)
@@ -96,11 +96,11 @@ def _too_few_windows(diagnosis: Diagnosis) -> int | None:
 
 
 def suspect_lines(verdict: Verdict) -> list[str]:
-    """The suspects of a verdict that has more than one, the most probable first."""
-    listed = [suspect for suspect in verdict.suspects if suspect.probability >= _SHOWN]
-    if len(listed) < 2:
+    """The suspects of the verdict if there are several, the most probable first."""
+    suspects = [suspect for suspect in verdict.suspects if suspect.probability >= _MIN_PROBABILITY]
+    if len(suspects) < 2:
         return []
-    return [f"{percent_likely(suspect.probability)}: {_suspect(suspect)}" for suspect in listed]
+    return [f"{percent_likely(suspect.probability)}: {_suspect(suspect)}" for suspect in suspects]
 
 
 def _suspect(suspect: Suspect) -> str:
@@ -127,7 +127,7 @@ _PARTS = {
     "tcp_window": "its TCP window",
     "vdisk": "its queue",
 }
-"""Kind of a suspect → the part of the element that it accuses, where that is not the element as a whole."""
+"""Kind of a suspect → the suspected part of the element; kinds that suspect the whole element are missing."""
 
 
 DISRUPTION = {
@@ -141,29 +141,29 @@ DISRUPTION = {
 
 
 def elapsed(seconds: float) -> str:
-    """1:05 after the start; 1:01:05 beyond an hour."""
+    """Time after the start: 1:05, or 1:01:05 beyond an hour."""
     minutes, whole_seconds = divmod(max(0, round(seconds)), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{whole_seconds:02}" if hours else f"{minutes}:{whole_seconds:02}"
 
 
 def sentence(text: str) -> str:
-    """A sentence of the diagnosis for people, with the nouns of entities instead of their kinds."""
+    """A sentence of the diagnosis for people, with nouns in place of the kinds of entities."""
     return printable(in_words(text))
 
 
 def short(entity: str) -> str:
-    """The name of an entity for people: without its kind, a link as its two ends."""
+    """The name of an entity for people: without its kind; a link as its two ends."""
     return printable(short_name(entity))
 
 
 def minute(time: str) -> str:
-    """An ISO 8601 time in UTC to the minute: "2027-01-15 08:00 UTC"."""
+    """An ISO 8601 time in UTC, to the minute: "2027-01-15 08:00 UTC"."""
     return f"{time[:10]} {time[11:16]} UTC"
 
 
 def deciding_step(diagnosis: Diagnosis) -> StepResult | None:
-    """The step that the verdict of the run is taken from. None: there is none."""
+    """The step that decides the verdict on the run. None: there is none."""
     return next((s for s in diagnosis.steps if s.name == diagnosis.verdict.from_step), None)
 
 
@@ -172,43 +172,43 @@ def budgets_of(diagnosis: Diagnosis, step: str) -> list[LatencyBudget]:
     return sorted((b for b in diagnosis.latency_budget if b.step == step), key=lambda b: -b.total_seconds)
 
 
-def middle(interval: tuple[float, float]) -> float:
-    """Mid-point of an interval."""
+def midpoint(interval: tuple[float, float]) -> float:
+    """Midpoint of an interval."""
     return (interval[0] + interval[1]) / 2
 
 
 def timed_parts(budget: LatencyBudget) -> list[BudgetPart]:
-    """Parts of the budget that take at least half a microsecond: the others print as 0."""
-    return [part for part in budget.parts if abs(middle(part.seconds)) >= _LEAST_SECONDS]
+    """Parts of the budget that take at least half a microsecond: others would print as 0."""
+    return [part for part in budget.parts if abs(midpoint(part.seconds)) >= _MIN_SECONDS]
 
 
-def rest_of(budget: LatencyBudget) -> tuple[str, str]:
-    """What the remainder of a budget is: its name and where it lies. The last clock that was read, a block device's,
-    holds it where nothing below has a clock."""
-    last, rest = budget.parts[-1] if budget.parts else None, middle(budget.unexplained_seconds)
-    if rest <= -_LEAST_SECONDS:
+def remainder_of(budget: LatencyBudget) -> tuple[str, str]:
+    """The remainder of a budget: its name and its place. Below a block device without another clock it is not
+    split."""
+    last, rest = budget.parts[-1] if budget.parts else None, midpoint(budget.unexplained_seconds)
+    if rest <= -_MIN_SECONDS:
         return "overlap", f"parts overlap by {duration(-rest)}: their clocks or windows differ"
-    if last is None or last.layer not in _WITH_DEVICES or rest <= 0:
+    if last is None or last.layer not in _DEVICE_LAYERS or rest <= 0:
         return "unexplained", "in no measured part"
     return "not split", f"in {short(last.entity)} or behind it; no source tells which"
 
 
 def title(verdict: Verdict) -> str:
-    """The kind of a verdict, as a title above its sentence."""
+    """The title above the sentence of a verdict: its kind."""
     first = next(iter(verdict.suspects), None)
     is_certain = first is not None and first.place and first.probability >= LEAST_PROBABILITY["A"]
     return _NOT_MEASURED if verdict.kind == "cannot_tell" and is_certain else TITLES[verdict.kind]
 
 
 def layer_text(part: BudgetPart) -> str:
-    """Where a part of the budget is spent: its layer, or a configured limit, which is nowhere in particular."""
+    """The place of a part of the budget: its layer, or a configured limit, which has no layer."""
     return "configured limit" if part.is_limit_wait else LAYERS[part.layer]
 
 
 def part_text(part: BudgetPart) -> str:
-    """What a part of the budget is, and the entity that causes it."""
-    booked = f"; caused by {short(part.limited_by)}" if part.limited_by and part.limited_by != part.entity else ""
-    return f"{sentence(part.what)}{booked}"
+    """The description of a part of the budget, and the entity that causes it."""
+    cause = f"; caused by {short(part.limited_by)}" if part.limited_by and part.limited_by != part.entity else ""
+    return f"{sentence(part.what)}{cause}"
 
 
 def hits(diagnosis: Diagnosis) -> list[Finding]:
@@ -243,25 +243,25 @@ def plan_text(diagnosis: Diagnosis, step: PlanStep) -> str:
 
 
 _LOWER_CASE = ("fio", "libvirt", "vdbench")
-"""Names that begin with a small letter even at the beginning of a sentence."""
+"""Names that are lower-case even at the beginning of a sentence."""
 
 
 ANY_PLATFORM = "any"
 
 
 def platform(name: str) -> str:
-    """Where a remedy fits, to begin a sentence: "any, when it is idle" → "When it is idle"."""
+    """Where a remedy applies, as the beginning of a sentence: "any, when it is idle" → "When it is idle"."""
     fits = condition(name)
     return fits if fits.split(",")[0] in _LOWER_CASE else fits[:1].upper() + fits[1:] or "Any platform"
 
 
 def condition(name: str) -> str:
-    """Where a remedy fits, within a sentence; "" if everywhere."""
+    """Where a remedy applies, within a sentence; "" if everywhere."""
     return "change of the test" if name == "the load" else name.removeprefix("any").removeprefix(", ")
 
 
 def variant_text(step: PlanStep, variant: PlanVariant) -> str:
-    """What a step changes on a platform, after the platform's name unless it is the same on all."""
+    """The change of a step on a platform, after the platform's name unless it is the same on all."""
     if not step.variants and variant.platform == ANY_PLATFORM:
         return variant.scope
     return f"{platform(variant.platform)}: {variant.scope}"
@@ -279,29 +279,29 @@ def confidence_lines(diagnosis: Diagnosis) -> list[str]:
     lines += [f"likelihood {line}" for line in suspect_lines(verdict)]
     if _too_few_windows(diagnosis) is not None:
         lines.append("for higher confidence: make the steps longer, or poll more often")
-    if verdict.decide_with and verdict.grade != "A":  # At A, hardly any outcome would change the verdict.
+    if verdict.decide_with and verdict.grade != "A":  # At grade A, hardly any outcome would change the verdict.
         lines.append(f"to be surer: {verdict.decide_with}")
         lines += [_meaning(verdict.experiment)] if verdict.experiment is not None else []
     return [line for line in lines if line] + [f"would change the verdict: {x}" for x in overturn_texts(verdict)]
 
 
 def _meaning(experiment: Experiment) -> str:
-    """The most likely suspect after either outcome; "" if it is the same."""
+    """The most likely suspect after either outcome; "" if both are the same."""
     seen = max(experiment.meanings, key=lambda meaning: meaning.if_seen)
     unseen = max(experiment.meanings, key=lambda meaning: meaning.if_not)
-    otherwise = f"otherwise {unseen.name} ({percent_likely(unseen.if_not)})"
-    text = f"with {experiment.watch}, most likely {seen.name} ({percent_likely(seen.if_seen)}); {otherwise}"
+    other_outcome = f"otherwise {unseen.name} ({percent_likely(unseen.if_not)})"
+    text = f"with {experiment.watch}, most likely {seen.name} ({percent_likely(seen.if_seen)}); {other_outcome}"
     return sentence(text) if seen.name != unseen.name else ""
 
 
 def evidence_lines(diagnosis: Diagnosis) -> list[str]:
-    """The evidence of the verdict. What holds for several bottlenecks is one line."""
+    """The evidence of the verdict. Evidence of several bottlenecks is one line."""
     verdict, step = diagnosis.verdict, deciding_step(diagnosis)
     entities: defaultdict[tuple[str, str | None], list[str]] = defaultdict(list)
     for bottleneck in verdict.bottlenecks:
         for line in bottleneck.because:
             entities[line, bottleneck.direction].append(short(bottleneck.entity))
-    because = [f"{first_of(names, _NAMED)}, {direction}: {line}" for (line, direction), names in entities.items()]
+    because = [f"{first_of(names, _MAX_NAMES)}, {direction}: {line}" for (line, direction), names in entities.items()]
     return [sentence(line) for line in because or (step.verdict.because if step else ())]
 
 
@@ -309,24 +309,24 @@ def finding_lines(diagnosis: Diagnosis) -> list[str]:
     """Findings that hold, one line per rule."""
     return [
         f"{finding.role.upper()} {finding.rule}: {finding_text(finding, other_findings)}"
-        for finding, other_findings in grouped(hits(diagnosis))
+        for finding, other_findings in group_findings(hits(diagnosis))
     ]
 
 
 def unmeasured_lines(diagnosis: Diagnosis) -> list[str]:
-    """What was not measured, why, and what follows."""
-    gaps = [(sentence(f"{u.what}: {u.why}"), follows(u)) for u in diagnosis.unobserved]
+    """What was not measured, why, and the consequence."""
+    gaps = [(sentence(f"{u.what}: {u.why}"), consequence_text(u)) for u in diagnosis.unobserved]
     return ["; ".join(filter(None, gap)) for gap in gaps]
 
 
-def follows(gap: Unobserved) -> str:
-    """What follows from what was not measured, and how many rules could not be judged; the JSON names them."""
+def consequence_text(gap: Unobserved) -> str:
+    """The consequence of what was not measured, and the number of rules not judged; the JSON names them."""
     rules = f" ({counted(len(gap.rules), 'rule')} not judged)" if gap.rules else ""
     return f"{printable(gap.consequence)}{rules}"
 
 
 def judging_lines(diagnosis: Diagnosis) -> list[str]:
-    """The policy, limits and suppressions of the site, and rule files that were left out; [] for unchanged rules."""
+    """Policy, limits and suppressions of the site, and rule files that were left out; [] for unchanged rules."""
     judging = diagnosis.judging
     lines = [f"policy {judging.policy}"] if judging.policy else []
     lines += [
@@ -350,7 +350,7 @@ def judging_lines(diagnosis: Diagnosis) -> list[str]:
 
 
 def next_text(diagnosis: Diagnosis) -> str | None:
-    """The next limit after the bottleneck. None: not known."""
+    """The next limit after the bottleneck. None: unknown."""
     following = diagnosis.verdict.next
     if following is None:
         return None
@@ -365,7 +365,7 @@ def next_text(diagnosis: Diagnosis) -> str | None:
 
 
 def overturn_texts(verdict: Verdict) -> list[str]:
-    """What would overturn the verdict, without repetitions: it is often the same for both directions."""
+    """What would overturn the verdict, without repetitions: both directions often share it."""
     texts = (sentence(line) for bottleneck in verdict.bottlenecks for line in bottleneck.overturn_if)
     return list(dict.fromkeys(texts))
 
@@ -382,7 +382,7 @@ def knee_text(diagnosis: Diagnosis) -> str | None:
 
 
 def curve_texts(diagnosis: Diagnosis) -> list[str]:
-    """The shape of each curve of throughput over outstanding I/Os, and the knee of the law fitted to it."""
+    """The shape of each curve of throughput over outstanding I/Os, and the knee of the fitted law."""
     texts = []
     for curve in diagnosis.verdict.curves:
         if len(curve.points) < 2:
@@ -393,7 +393,7 @@ def curve_texts(diagnosis: Diagnosis) -> list[str]:
             law = knee.said
         else:
             low, high = knee.law.contention
-            # A fit with more contention than one I/O at a time is none.
+            # A fit with contention above one I/O at a time is invalid.
             contention = f", contention {low:.2g} to {high:.2g}" if high <= 1 else ""
             law = f"knee {knee.said} (Universal Scalability Law{contention})"
         texts.append(f"{io}: {curve.shape.replace('_', ' ')}, {curve.said}; {law}")
@@ -401,26 +401,26 @@ def curve_texts(diagnosis: Diagnosis) -> list[str]:
 
 
 def io_words(one: Io, others: Iterable[Io]) -> str:
-    """The size of the I/Os, whether the load flushes, and what else tells one from the others: its pattern."""
+    """The size of the I/Os, whether the load flushes, and its pattern if that distinguishes it from the others."""
     size = "" if one.operation_bytes is None else f" of {kibibytes(one.operation_bytes)}"
     pattern = f", {one.pattern}" if one.pattern and len({other.pattern for other in others}) > 1 else ""
     return f"{size}{' with flushes' if one.flushes else ''}{pattern}"
 
 
 def limit_text(step: StepResult) -> str:
-    """The verdict on a step in a few words: its kind, and the elements that limit."""
+    """The verdict on a step in a few words: its kind and the limiting elements."""
     limits = [f"{short(b.entity)} {b.direction}" for b in step.verdict.bottlenecks]
     return f"{KIND_WORDS[step.verdict.kind]}{': ' if limits else ''}{', '.join(limits)}"
 
 
 def cleared_text(cleared: Cleared) -> str:
-    """What was cleared, up to which load, and the reason."""
+    """A cleared element, the load up to which it was cleared, and the reason."""
     load = up_to(cleared.up_to)
     return sentence(f"{cleared.entity}{f' up to {load}' if load else ''}: {cleared.because}")
 
 
 _KEEP_ALIVE_BYTES_PER_SECOND = 1e4
-"""A link without I/O carries less than this, for keep-alive traffic only."""
+"""A link below this rate carries only keep-alive traffic and no I/O."""
 
 
 def up_to(limits: Mapping[str, float]) -> str:
@@ -434,31 +434,32 @@ def up_to(limits: Mapping[str, float]) -> str:
 
 
 def bar(ratio: float, width: int) -> str:
-    """A ratio as a bar of at most `width` columns."""
+    """A ratio as a bar of up to `width` columns."""
     return "█" * round(max(0.0, min(1.0, ratio)) * width)
 
 
 def share_text(seconds: float, total: float) -> str:
-    """A time and its percentage of the total, both in seconds."""
+    """A time and its share of the total, both in seconds."""
     return f"{duration(seconds)}, {percent(seconds / total)}"
 
 
-def grouped(findings: Sequence[Finding]) -> list[tuple[Finding, list[Finding]]]:
-    """Findings grouped by rule, direction and what follows for this run: the first of each group, and the others.
+def group_findings(findings: Sequence[Finding]) -> list[tuple[Finding, list[Finding]]]:
+    """Findings grouped by rule, direction and effect on this run: the first of each group, and the others.
 
-    A sentence of other words has values that cannot be named in the place of those of the first."""
+    A group has sentences with the same number of words, so that their values can be compared.
+    """
     groups: dict[tuple[str | int | None, ...], list[Finding]] = {}
     for finding in findings:
         words = len(_values(finding))
-        of_group = (finding.rule, finding.direction, finding.role, finding.in_this_run, finding.gain, words)
-        groups.setdefault(of_group, []).append(finding)
+        key = (finding.rule, finding.direction, finding.role, finding.in_this_run, finding.gain, words)
+        groups.setdefault(key, []).append(finding)
     return [(group[0], group[1:]) for group in groups.values()]
 
 
 def finding_text(finding: Finding, other_findings: Sequence[Finding]) -> str:
-    """One finding in a sentence, with the other elements that have it, their values, and how many they are."""
-    named = first_of([_with_values(other, finding) for other in other_findings], _NAMED)
-    also = f" Also on {named}: {_in_all((finding, *other_findings))}." if other_findings else ""
+    """One finding in a sentence, with the other elements that have it, their values, and their number."""
+    named = first_of([_name_and_values(other, finding) for other in other_findings], _MAX_NAMES)
+    also = f" Also on {named}: {_number_text((finding, *other_findings))}." if other_findings else ""
     in_this_run = f" {finding.in_this_run[0].upper()}{finding.in_this_run[1:]}." if finding.in_this_run else ""
     gain = f" Fixing it: {finding.gain}." if finding.gain else ""
     return sentence(f"{finding.summary}.{also}{in_this_run}{gain}")
@@ -470,10 +471,10 @@ _VALUE = re.compile(
 """A number with its unit, or a word."""
 
 
-def _with_values(finding: Finding, first: Finding) -> str:
-    """The name of an element, and its own values where those of the first one are others."""
+def _name_and_values(finding: Finding, first: Finding) -> str:
+    """The name of an element, and its values that differ from those of the first finding."""
     pairs = zip(_values(finding), _values(first), strict=False)
-    differing = dict.fromkeys(own for own, of_first in pairs if own != of_first)
+    differing = dict.fromkeys(value for value, first_value in pairs if value != first_value)
     name = short(finding.entity)
     return f"{name} ({', '.join(differing)})" if differing else name
 
@@ -482,8 +483,8 @@ def _values(finding: Finding) -> list[str]:
     return _VALUE.findall(finding.summary.replace(finding.entity, "-"))
 
 
-def _in_all(findings: Sequence[Finding]) -> str:
-    """How many elements a finding is about, with their noun if all have the same: 2 sources."""
+def _number_text(findings: Sequence[Finding]) -> str:
+    """The number of elements of the findings, with their noun if all have the same: 2 sources."""
     nouns = {noun(finding.entity) for finding in findings if " " not in finding.entity}
     if len(nouns) > 1 or not nouns or nouns & {"media"} or any(" " in finding.entity for finding in findings):
         return f"{len(findings)} in all"

@@ -78,7 +78,7 @@ def of_words() -> Iterator[Text]:
     """Fixed words of the views."""
     for group in (words.TITLES, words.LAYERS, words.GRADES, words.DISRUPTION, words.PURPOSES, cells.CLOCKS):
         yield from group.items()
-    yield from (("header", cell) for cell in (*cells.STEP_HEADER, *cells.ELEMENT_HEADER, *cells.RECORDER))
+    yield from (("header", cell) for cell in (*cells.STEP_HEADER, *cells.ELEMENT_HEADER, *cells.RECORDER_HEADER))
 
 
 def of_first_screens() -> Iterator[Text]:

@@ -24,7 +24,7 @@ from sanpath.recording.writing.mark import add_mark
 from sanpath.topology.resolve import resolve
 from sanpath.views.html import percentiles
 from sanpath.views.html.page import render
-from sanpath.views.html.path import drawn
+from sanpath.views.html.path import path_graph
 from tests.support.recording import RecordingBuilder
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
 from tests.support.sites import Life, Site, split
@@ -169,7 +169,7 @@ def test_target_ports_that_share_a_switch_port_are_each_drawn_with_a_link_to_it(
     recording = published(San(tmp_path, ports=[HOST_PORT, virtual, ARRAY_PORT]), in_flight=(16, 128)).write()
     topology, found = resolve(recording.inventory()), judged(recording)
     shared = "link:sw1/fc1/1--fa1/CT0.FC0"
-    links = {key: edge.label for key, edge in drawn(found, topology).edges.items() if key[0] == "switch:sw1"}
+    links = {key: edge.label for key, edge in path_graph(found, topology).edges.items() if key[0] == "switch:sw1"}
     assert links == {
         ("switch:sw1", f"array_port:fa1/{target}", shared): "fc1/1 4GFC" for target in ("CT0.FC0", "CT0.NPIV")
     }

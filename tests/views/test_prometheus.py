@@ -20,8 +20,8 @@ from prometheus_client.parser import text_string_to_metric_families as parse
 
 from sanpath.diagnosis.model import Diagnosis
 from sanpath.views.live.reading.snapshot import SILENT_SECONDS, Snapshot
-from sanpath.views.prometheus.exporter import OF_THE_EXPORTER, Shown
-from sanpath.views.prometheus.exposition import LABEL_CHARACTERS, SERIES, render
+from sanpath.views.prometheus.exporter import EXPORTER_METRICS, SnapshotCollector
+from sanpath.views.prometheus.exposition import LABEL_CHARACTERS, MAX_SERIES, render
 from sanpath.views.prometheus.metric_declarations import METRICS
 from tests.support.stories import STORIES, diagnosed
 
@@ -47,7 +47,7 @@ def values(found: Series, name: str) -> list[tuple[dict[str, str], float]]:
 
 def scraped(snapshot: Snapshot) -> str:
     """What an exporter gives that has looked, as OpenMetrics."""
-    shown, registry = Shown(), CollectorRegistry()
+    shown, registry = SnapshotCollector(), CollectorRegistry()
     shown.snapshot = snapshot
     registry.register(shown)
     text: str = openmetrics(registry).decode()
@@ -104,7 +104,7 @@ def test_every_metric_is_documented_and_has_its_unit_and_kind_in_its_name() -> N
         assert f"`sanpath_{metric.name}" in page
         assert (metric.kind == "counter") == metric.name.endswith("_total")
         assert not re.search(r"_(ms|us|kb|mb|percent|millis\w*|bits)(_|$)", metric.name)
-    assert all(f"`{name}`" in page for name in OF_THE_EXPORTER)
+    assert all(f"`{name}`" in page for name in EXPORTER_METRICS)
 
 
 @pytest.mark.skipif(shutil.which("promtool") is None, reason="needs promtool")
@@ -165,10 +165,10 @@ def test_any_names_parse_in_both_formats_and_no_series_comes_twice(names: list[s
 def test_the_series_of_a_huge_fabric_are_bounded_and_the_loaded_path_stays() -> None:
     diagnosis = diagnosed("published")
     [hot, *_] = [e for e in diagnosis.elements if e.step == "t800" and e.on_loaded_path]
-    idle = [replace(hot, entity=f"link:{n}", on_loaded_path=False, utilisation=0.9) for n in range(SERIES + 10)]
+    idle = [replace(hot, entity=f"link:{n}", on_loaded_path=False, utilisation=0.9) for n in range(MAX_SERIES + 10)]
     found = series(render(replace(diagnosis, elements=[*idle, hot])))
     shown = values(found, "sanpath_element_utilisation_ratio")
-    assert len(shown) == SERIES
+    assert len(shown) == MAX_SERIES
     assert hot.entity in {labels["entity"] for labels, _ in shown}
     left_out = {labels["metric"]: value for labels, value in values(found, "sanpath_series_left_out")}
     assert left_out["sanpath_element_utilisation_ratio"] == 11

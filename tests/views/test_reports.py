@@ -11,7 +11,7 @@ from rich.cells import cell_len
 
 from sanpath.diagnosis.model import Diagnosis
 from sanpath.views import first_screen, json, markdown, progress, text
-from sanpath.views.words import finding_text, grouped
+from sanpath.views.words import finding_text, group_findings
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
 from tests.support.stories import COUNTED, NOTHING, STORIES, X, diagnosed, judged
 
@@ -241,7 +241,7 @@ def test_what_is_said_of_a_group_of_findings_holds_for_each_of_its_elements() ->
     third = replace(limits, entity="link:e--f", summary="link:e--f runs at 2 Gb/s, others at 16 Gb/s")
     free = replace(second, entity="link:g--h", in_this_run="it does not limit this run: x does")
     other_words = replace(second, entity="link:i--j", summary="link:i--j runs at 1 Gb/s, which is its only speed")
-    groups = grouped([first, second, third, free, other_words])
+    groups = group_findings([first, second, third, free, other_words])
     assert groups == [(first, [second, third]), (free, []), (other_words, [])]
     text_of_group = finding_text(*groups[0])
     assert "a - b runs at 2 Gb/s, others at 16 Gb/s. Also on c - d (4 Gb/s), e - f: 3 links. It" in text_of_group

@@ -1,4 +1,4 @@
-"""What the report's last sections list: evidence in its units, configuration, joins, sources."""
+"""The last sections of the report: evidence with units, configuration, joins and sources."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from sanpath.topology.topology import Topology
 from sanpath.units import bandwidth, count, duration, iops, percent
 from sanpath.views import cells
 
-_MOST = 400
-"""Most rows of a table in the appendix; `sanpath topology --format json` has all of them."""
+_MAX_ROWS = 400
+"""Maximum rows of a table in the appendix; `sanpath topology --format json` has all of them."""
 
 Rows = Sequence[Sequence[str]]
 
 
 def appendix(diagnosis: Diagnosis, topology: Topology) -> dict[str, Rows | int]:
-    """The tables of a run by their names, and how many entities and joins are hidden: left out."""
+    """Tables of a run by name, and the numbers of entities and joins that are left out."""
     shown_entities = [e for e in sorted(topology.entities.values(), key=lambda e: e.id) if e.kind != "link"]
     entities = [
         (
@@ -37,16 +37,16 @@ def appendix(diagnosis: Diagnosis, topology: Topology) -> dict[str, Rows | int]:
         for link in sorted(topology.links, key=lambda k: (k.relation, k.from_entity, k.to_entity))
     ]
     return {
-        "entities": entities[:_MOST],
-        "joins": joins[:_MOST],
-        "unjoined": [(u.subject, u.reason) for u in topology.unjoined[:_MOST]],
+        "entities": entities[:_MAX_ROWS],
+        "joins": joins[:_MAX_ROWS],
+        "unjoined": [(u.subject, u.reason) for u in topology.unjoined[:_MAX_ROWS]],
         "sources": [_source(source) for source in diagnosis.sources],
-        "hidden": max(0, len(entities) - _MOST) + max(0, len(joins) - _MOST),
+        "hidden": max(0, len(entities) - _MAX_ROWS) + max(0, len(joins) - _MAX_ROWS),
     }
 
 
 def evidence(finding: Finding) -> Rows:
-    """(fact, value) of a finding, in the unit of the catalogue."""
+    """(fact, value) of a finding, with the unit from the catalogue."""
     units = {name: fact.unit for table in facts().values() for name, fact in table.items()}
     return [
         (name.replace("_", " "), fact_text(value, units.get(name, ""))) for name, value in finding.evidence.items()
@@ -94,7 +94,7 @@ def _source(source: SourceAccount) -> Sequence[str]:
         str(source.failures),
         str(source.gaps),
         source.last_answer or "never",
-        "no clock of its own" if source.clock_offset_seconds is None else cells.clock(source),
+        "no clock of its own" if source.clock_offset_seconds is None else cells.clock_text(source),
         f"{source.cost_seconds:.1f} s",
         str(source.requests),
         source.last_failure or "-",

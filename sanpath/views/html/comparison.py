@@ -16,16 +16,16 @@ from sanpath.views.html import curve, overlay, svg
 from sanpath.views.html.document import Cells, document, rounded
 
 _MAX_ROWS = 24
-"""Most rows of the chart of latencies; the table has all."""
+"""Maximum rows of the chart of latencies; the table has all."""
 _ROW, _TOP, _BOTTOM, _WIDTH = 44.0, 8.0, 26.0, 600.0
-_LETTERS = 52
-"""Most letters in the name of a row, so that it fits a narrow screen."""
+_MAX_LETTERS = 52
+"""Maximum letters in the name of a row, so that it fits a narrow screen."""
 
 
 def render(
     comparison: Comparison, before: Diagnosis, after: Diagnosis, over_time: tuple[Series, Series] | None = None
 ) -> str:
-    """The page. `before` and `after`: the runs that were compared. `over_time`: of both, None: not drawn."""
+    """The page. `before` and `after`: the compared runs. `over_time`: the series of both, None: not drawn."""
     overlays = overlay.charts(*over_time) if over_time is not None else []
     title, _, details = comparison.headline.partition(": ")
     latency_rows = _latency_rows(comparison)
@@ -67,7 +67,7 @@ def render(
 
 
 def _overlay(comparison: Comparison, before: Diagnosis, after: Diagnosis, quantity: str) -> Markup | None:
-    """Both runs over I/Os in flight, with the change at each pair of steps. None: nothing was measured."""
+    """Both runs over I/Os in flight, with the change at each pair of steps. None: no values to draw."""
     is_latency = quantity == "latency"
     value: curve.Value = (lambda p: p.latency_seconds) if is_latency else (lambda p: p.bytes_per_second)
     shown = duration if is_latency else bandwidth
@@ -103,9 +103,9 @@ def _curves(
 
 
 def _labels(comparison: Comparison, across: svg.Scale, up: svg.Scale, is_latency: bool) -> Iterator[Markup]:
-    """The change at each pair, placed on the far side of its point from the value before. Of labels that would
-    overlap, only the first is drawn."""
-    places: list[tuple[float, float]] = []
+    """The change at each pair, on the opposite side of its point from the value before. If labels would overlap, only
+    the first of them is drawn."""
+    label_positions: list[tuple[float, float]] = []
     for pair in comparison.pairs:
         value = pair.after.latency_seconds.mean if is_latency else pair.after.bytes_per_second
         change = pair.latency_change if is_latency else pair.throughput_change
@@ -115,13 +115,13 @@ def _labels(comparison: Comparison, across: svg.Scale, up: svg.Scale, is_latency
             min(max(across.at(pair.in_flight), across.first + 22), across.last - 22),
             up.at(value) + (20 if change < 0 else -12),
         )
-        if all(abs(x - other_x) > 44 or abs(y - other_y) > 14 for other_x, other_y in places):
-            places.append((x, y))
+        if all(abs(x - other_x) > 44 or abs(y - other_y) > 14 for other_x, other_y in label_positions):
+            label_positions.append((x, y))
             yield svg.element("text", percent_change(change), x=x, y=y, class_="middle halo")
 
 
 def _latency_rows(comparison: Comparison) -> list[tuple[Pair, Change]]:
-    """Every latency that both runs report, of the pairs with most I/Os in flight first."""
+    """Every latency that both runs report; pairs with the most I/Os in flight come first."""
     return [
         (pair, change)
         for pair in sorted(comparison.pairs, key=lambda p: -p.in_flight)
@@ -131,7 +131,7 @@ def _latency_rows(comparison: Comparison) -> list[tuple[Pair, Change]]:
 
 
 def _changes(rows: Sequence[tuple[Pair, Change]]) -> Markup:
-    """A row per latency: a line from its value before to that after, and the change."""
+    """A row for each latency: a line from the old to the new value, and the change."""
     height = _TOP + _ROW * len(rows) + _BOTTOM
     values = [value for _, change in rows for value in (change.before or 0.0, change.after or 0.0)]
     across = svg.Scale(min(values) / 1.3, max(values) * 1.3, 12.0, _WIDTH - 84, logarithmic=True)
@@ -166,7 +166,7 @@ def _row_name(pair: Pair, change: Change) -> str:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= _LETTERS else f"{text[: _LETTERS - 1]}…"
+    return text if len(text) <= _MAX_LETTERS else f"{text[: _MAX_LETTERS - 1]}…"
 
 
 def _curve_data(before: Diagnosis, after: Diagnosis) -> list[Cells]:

@@ -23,7 +23,8 @@ Cells = Sequence[str | float | None]
 
 
 def document(template: str, data: object, scripts: Sequence[str], **context: Any) -> str:
-    """The page of a template. `data`: JSON for its script; `scripts`: files of this package, in their order."""
+    """Render the page of a template. `data`: JSON for its script; `scripts`: files of this package, in their
+    order."""
     style = _file("vendor/uPlot.min.css") + _file("report.css")
     licence = f"/*\n{_file('vendor/uPlot.LICENSE')}*/\n" if "vendor/uPlot.iife.min.js" in scripts else ""
     script = licence + "".join(_file(name) for name in scripts)
@@ -43,7 +44,7 @@ def document(template: str, data: object, scripts: Sequence[str], **context: Any
 
 
 def code(text: str) -> Markup:
-    """A text in which commands stand between backticks, as HTML."""
+    """A text as HTML, with commands in backticks as code."""
     escaped = str(escape(printable(text)))
     return Markup(re.sub(r"`([^`]*)`", r"<code>\1</code>", escaped))  # noqa: S704 - escaped before
 
@@ -52,7 +53,7 @@ _QUANTITY = re.compile(r"\d[\d.,]* (?:%|[mµ]?s|IOPS|[KMGT]i?B(?:/s)?|[MG]b/s)(?
 
 
 def unbroken(text: str) -> Markup:
-    """A text in which no line ends between a number and its unit, as HTML."""
+    """A text as HTML in which no line breaks between a number and its unit."""
     escaped = str(escape(printable(text)))
     return Markup(_QUANTITY.sub(r'<span class="quantity">\g<0></span>', escaped))  # noqa: S704 - escaped before
 
@@ -72,7 +73,7 @@ def _environment() -> Environment:
         loader=FunctionLoader(_file),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=_shown,
+        finalize=_printable_value,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -81,7 +82,7 @@ def _environment() -> Environment:
     return environment
 
 
-def _shown(value: object) -> object:
+def _printable_value(value: object) -> object:
     return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
@@ -100,7 +101,7 @@ def _policy(script: str, style: str) -> str:
 
 
 def _json(value: object) -> Markup:
-    """JSON that stays inside of its script element, whatever it holds."""
+    """JSON that cannot leave its script element, whatever it contains."""
     text = json.dumps(value, separators=(",", ":"), allow_nan=False)
     for sign in "<>&":
         text = text.replace(sign, f"\\u{ord(sign):04x}")

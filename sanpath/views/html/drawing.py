@@ -7,55 +7,55 @@ from collections import defaultdict
 from markupsafe import Markup
 
 from sanpath.views.html import svg
-from sanpath.views.html.path import Drawn, Edge, Node
+from sanpath.views.html.path import Edge, Node, PathGraph
 
 _WIDTH, _HEIGHT = 112.0, 46.0
-_DOWN = 84.0
-_GAP, _LABELLED = 26.0, 124.0
+_ROW_HEIGHT = 84.0
+_COLUMN_GAP, _LABELLED_GAP = 26.0, 124.0
 """Distance between two columns, without and with labelled cables between them."""
-_LETTERS = 17
-"""Characters that fit into a box."""
+_MAX_LETTERS = 17
+"""Maximum characters in a box."""
 
 Places = dict[str, tuple[float, float]]
-"""Entity → upper left corner."""
+"""Entity → coordinates of its upper left corner."""
 
 
-def drawing(drawn: Drawn) -> Markup | None:
-    """The picture. None: there is nothing to draw."""
-    if not drawn.nodes:
+def drawing(graph: PathGraph) -> Markup | None:
+    """The drawing. None: there is nothing to draw."""
+    if not graph.nodes:
         return None
-    places, size = _places(drawn)
-    description = "; ".join(drawn.chains) or "No path between the load and its volumes is known."
-    edges = sorted(drawn.edges.values(), key=lambda e: e.limits)
+    places, size = _places(graph)
+    description = "; ".join(graph.chains) or "No path between the load and its volumes is known."
+    edges = sorted(graph.edges.values(), key=lambda e: e.limits)
     return svg.picture(
         "topology",
         "I/O paths from load to volume",
         description,
         size,
-        *(_line(edge, drawn, places) for edge in edges),
-        *(_box(node, *places[entity]) for entity, node in drawn.nodes.items()),
-        *(_label(edge, drawn, places) for edge in edges if edge.label or edge.busy),
+        *(_line(edge, graph, places) for edge in edges),
+        *(_box(node, *places[entity]) for entity, node in graph.nodes.items()),
+        *(_label(edge, graph, places) for edge in edges if edge.label or edge.busy),
     )
 
 
-def _places(drawn: Drawn) -> tuple[Places, tuple[float, float]]:
-    """Columns from left to right, without empty columns. Within a column, each entity is near the entities on its
-    left that it is linked to."""
+def _places(graph: PathGraph) -> tuple[Places, tuple[float, float]]:
+    """Positions of all entities, and the size of the drawing. In a column, each entity is near those on its left that
+    it is linked to."""
     columns: defaultdict[int, list[str]] = defaultdict(list)
-    for entity, node in drawn.nodes.items():
+    for entity, node in graph.nodes.items():
         columns[node.column].append(entity)
     rows = max(len(entities) for entities in columns.values())
-    labelled = {drawn.nodes[edge.first].column for edge in drawn.edges.values() if edge.label}
+    labelled = {graph.nodes[edge.first].column for edge in graph.edges.values() if edge.label}
     places: Places = {}
     x = 8.0
     for column in sorted(columns):
-        before = {e: [places[a][1] for a, b, _ in drawn.edges if b == e and a in places] for e in columns[column]}
+        before = {e: [places[a][1] for a, b, _ in graph.edges if b == e and a in places] for e in columns[column]}
         ordered = sorted(columns[column], key=lambda e: sum(before[e]) / len(before[e]) if before[e] else 0.0)
-        top = 12 + (rows - len(ordered)) * _DOWN / 2
-        places.update({e: (x, top + row * _DOWN) for row, e in enumerate(ordered)})
+        top = 12 + (rows - len(ordered)) * _ROW_HEIGHT / 2
+        places.update({e: (x, top + row * _ROW_HEIGHT) for row, e in enumerate(ordered)})
         right = x + _WIDTH
-        x = right + (_LABELLED if column in labelled else _GAP)
-    return places, (right + 8, 8 + rows * _DOWN)
+        x = right + (_LABELLED_GAP if column in labelled else _COLUMN_GAP)
+    return places, (right + 8, 8 + rows * _ROW_HEIGHT)
 
 
 def _box(node: Node, x: float, y: float) -> Markup:
@@ -73,12 +73,12 @@ def _box(node: Node, x: float, y: float) -> Markup:
     )
 
 
-def _line(edge: Edge, drawn: Drawn, places: Places) -> Markup:
-    """A line that is level at the end with its label, and bends close to the other end."""
+def _line(edge: Edge, graph: PathGraph, places: Places) -> Markup:
+    """A line that is level at the end with its label and bends near the other end."""
     (x1, y1), (x2, y2) = places[edge.first], places[edge.second]
     x1, y1, y2 = x1 + _WIDTH, y1 + _HEIGHT / 2, y2 + _HEIGHT / 2
-    bend = min(_GAP, x2 - x1)
-    if _labelled_end(edge, drawn) == edge.first:
+    bend = min(_COLUMN_GAP, x2 - x1)
+    if _labelled_end(edge, graph) == edge.first:
         turn = x2 - bend / 2
         path_data = f"M{x1:.0f} {y1:.0f}H{x2 - bend:.0f}C{turn:.0f} {y1:.0f} {turn:.0f} {y2:.0f} {x2:.0f} {y2:.0f}"
     else:
@@ -88,18 +88,19 @@ def _line(edge: Edge, drawn: Drawn, places: Places) -> Markup:
     return svg.element("path", d=path_data, class_=f"edge {'limits' if edge.limits else state}")
 
 
-def _labelled_end(edge: Edge, drawn: Drawn) -> str:
-    """The end at which fewer lines meet: labels do not overlap there."""
-    left = sum(1 for e in drawn.edges.values() if e.second == edge.second)
-    right = sum(1 for e in drawn.edges.values() if e.first == edge.first)
+def _labelled_end(edge: Edge, graph: PathGraph) -> str:
+    """The end of an edge with fewer lines, where labels do not overlap."""
+    left = sum(1 for e in graph.edges.values() if e.second == edge.second)
+    right = sum(1 for e in graph.edges.values() if e.first == edge.first)
     return edge.first if left >= right else edge.second
 
 
-def _label(edge: Edge, drawn: Drawn, places: Places) -> Markup:
-    end = _labelled_end(edge, drawn)
+def _label(edge: Edge, graph: PathGraph, places: Places) -> Markup:
+    end = _labelled_end(edge, graph)
     y = places[end][1] + _HEIGHT / 2
-    # The label stands above the level part of the line.
-    x = (places[edge.first][0] + _WIDTH + places[edge.second][0] + (-_GAP if end == edge.first else _GAP)) / 2
+    # The label is above the level part of the line.
+    offset = -_COLUMN_GAP if end == edge.first else _COLUMN_GAP
+    x = (places[edge.first][0] + _WIDTH + places[edge.second][0] + offset) / 2
     css = "note middle" if edge.limits else "tick edge-label middle"
     below = [*edge.busy.split(", "), *(["LIMIT"] if edge.limits else [])]
     return Markup("").join(
@@ -110,4 +111,4 @@ def _label(edge: Edge, drawn: Drawn, places: Places) -> Markup:
 
 
 def _cut(name: str) -> str:
-    return name if len(name) <= _LETTERS else f"…{name[1 - _LETTERS :]}"
+    return name if len(name) <= _MAX_LETTERS else f"…{name[1 - _MAX_LETTERS :]}"

@@ -24,13 +24,13 @@ from sanpath.views.html import svg
 
 TITLE = "Utilisation of each hop"
 CLASSES = (0.2, 0.5, 0.8, 0.95)
-"""Lower limits of the colour classes above the first: a link is free up to 0.8 and full from 0.95 (link-full)."""
+"""Lower limits of the colour classes above the first: a link is free below 0.8 and full from 0.95 (link-full)."""
 LEGEND = ("below 20 %", "20 to 50 %", "50 to 80 %", "80 to 95 %", "95 % and more")
 _ROW, _BAR, _TOP, _BOTTOM = 40.0, 16.0, 22.0, 26.0
 """Heights: of a row with its label, of its bar, of the space above all rows, and of the space below."""
 _WIDTH = 800.0
 _MAX_STEPS = 16
-"""Most steps with a column in the table; the CSV has all values."""
+"""Maximum steps with a column in the table; the CSV has all values."""
 _MEASURES = {"cpu": "processors", "queue": "queue", "data_rate": ""}
 
 
@@ -128,13 +128,13 @@ def table(strip: Sequence[Row], series: Series) -> list[list[str]]:
 
 
 def _median(row: Row, series: Series, begin: float, end: float) -> float | None:
-    """Median utilisation in a period, because values at the edges of a step reach beyond it. None: not measured."""
+    """Median utilisation in a period: windows at the edges of a step extend beyond it. None: not measured."""
     values = [v for m, v in zip(series.moments, row.hop.values, strict=True) if v is not None and begin <= m <= end]
     return median(values) if values else None
 
 
 def data(strip: Sequence[Row]) -> dict[str, Any]:
-    """The data from which the script draws the same strip, in the form of a chart's data."""
+    """The data from which the script draws the same strip, in the format of a chart's data."""
     return {
         "name": "hops",
         "unit": "percent",

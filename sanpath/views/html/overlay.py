@@ -1,4 +1,4 @@
-"""Throughput and latency of two runs over time in one chart, each from its own beginning."""
+"""Throughput and latency over time of two runs in one chart, each from its own beginning."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _QUANTITIES: Mapping[Quantity, tuple[str, Callable[[float], str]]] = {
 
 
 def charts(before: Series, after: Series) -> list[tuple[str, str, Markup, list[Cells]]]:
-    """(name, title, chart, rows of its CSV) of each quantity and direction that both runs have over time."""
+    """(name, title, chart, rows of its CSV) of each quantity and direction that both runs report over time."""
     result = []
     for quantity, (title, _) in _QUANTITIES.items():
         for direction in DIRECTIONS:
@@ -35,7 +35,7 @@ def charts(before: Series, after: Series) -> list[tuple[str, str, Markup, list[C
 
 
 Runs = tuple[tuple[Series, Line], tuple[Series, Line]]
-"""Series and line of the run before and of the run after."""
+"""Series and line of the first and of the second run."""
 
 
 def _line(series: Series, quantity: Quantity, direction: Direction) -> Line | None:

@@ -18,24 +18,24 @@ from sanpath.views import curve as curve_table
 from sanpath.views.html import appendix, curve, heat, percentiles, timeline
 from sanpath.views.html.document import document, rounded
 from sanpath.views.html.drawing import drawing
-from sanpath.views.html.path import drawn
+from sanpath.views.html.path import path_graph
 from sanpath.views.step_notes import step_notes
 
-_MOST = 12
-"""At most so many links and cleared elements are shown unfolded: a fabric has hundreds."""
-_NAMED = 3
-"""Names in the note of a fold."""
-_ROWS = 400
-"""Most rows of a table: for thousands of ports, the JSON is better suited."""
+_MAX_UNFOLDED = 12
+"""Maximum links and cleared elements that are shown unfolded: a fabric has hundreds."""
+_MAX_NAMES = 3
+"""Maximum names in the note of a fold."""
+_MAX_ROWS = 400
+"""Maximum rows of a table: for thousands of ports, the JSON is better suited."""
 
 
 def render(diagnosis: Diagnosis, topology: Topology, series: Series) -> str:
     """The page. `topology` and `series` are those of the recording that was diagnosed."""
     charts = timeline.timelines(diagnosis, series)
-    marks = timeline.noted(diagnosis, series)
+    marks = timeline.marks_of(diagnosis, series)
     strip = heat.rows(diagnosis, series, topology)
     findings = _findings(diagnosis, series, marks)
-    path = drawn(diagnosis, topology)
+    path = path_graph(diagnosis, topology)
     links = cells.element_cells(diagnosis)
     return document(
         "report.html.jinja",
@@ -49,7 +49,7 @@ def render(diagnosis: Diagnosis, topology: Topology, series: Series) -> str:
         first=first_screen,
         noun=partial(noun_of, topology),
         latency_note=_latency_note(diagnosis),
-        unmeasured_note=first_of([unobserved.what for unobserved in diagnosis.unobserved], _NAMED),
+        unmeasured_note=first_of([unobserved.what for unobserved in diagnosis.unobserved], _MAX_NAMES),
         charts=[(chart, timeline.drawing(chart, series, marks)) for chart in charts],
         heat=heat,
         strip=strip,
@@ -63,14 +63,14 @@ def render(diagnosis: Diagnosis, topology: Topology, series: Series) -> str:
         topology=drawing(path),
         findings=findings,
         probe=probe,
-        most=_MOST,
-        links=links[:_ROWS],
-        cleared=[words.cleared_text(cleared) for cleared in diagnosis.cleared[:_ROWS]],
-        left_out=max(0, len(links) - _ROWS) + max(0, len(diagnosis.cleared) - _ROWS),
+        most=_MAX_UNFOLDED,
+        links=links[:_MAX_ROWS],
+        cleared=[words.cleared_text(cleared) for cleared in diagnosis.cleared[:_MAX_ROWS]],
+        left_out=max(0, len(links) - _MAX_ROWS) + max(0, len(diagnosis.cleared) - _MAX_ROWS),
         notes=step_notes(diagnosis),
         steps=[row for step in diagnosis.steps for row in cells.step_cells(step)],
         ceilings=_ceilings(diagnosis),
-        unobserved=[(u.what, u.why, words.follows(u)) for u in diagnosis.unobserved[:_ROWS]],
+        unobserved=[(u.what, u.why, words.consequence_text(u)) for u in diagnosis.unobserved[:_MAX_ROWS]],
         appendix=appendix.appendix(diagnosis, topology),
     )
 
@@ -88,11 +88,11 @@ def _data(
     diagnosis: Diagnosis,
     series: Series,
     charts: list[timeline.Timeline],
-    marks: timeline.Noted,
+    marks: timeline.Marks,
     strip: list[heat.Row],
     findings: list[dict[str, Any]],
 ) -> dict[str, Any]:
-    """The numbers behind every chart: for the script that draws them, and for their CSV files."""
+    """The numbers of every chart: for the script that draws them, and for their CSV files."""
     evidence_charts = [entry["chart"] for entry in findings if entry["chart"] is not None]
     data = timeline.data(charts, series, marks, evidence_charts)
     if strip:
@@ -106,24 +106,24 @@ def _data(
 
 
 def _latency_note(diagnosis: Diagnosis) -> str:
-    """The largest part of the latency, as a note beside the title."""
+    """The largest part of the latency, as a note next to the title."""
     budgets = words.budgets_of(diagnosis, diagnosis.verdict.from_step)
     if not budgets or not budgets[0].parts:
         return ""
     first = budgets[0]
-    most = max(first.parts, key=lambda part: words.middle(part.seconds))
-    unexplained = words.middle(first.unexplained_seconds)
-    if unexplained > words.middle(most.seconds):
-        name, _ = words.rest_of(first)
-        where = "in no measured part" if name == "unexplained" else "in the block device or behind it"
-        return f"{percent_rounded(unexplained / first.total_seconds)} of {duration(first.total_seconds)} {where}"
-    share = percent_rounded(words.middle(most.seconds) / first.total_seconds)
-    where = "waiting for the configured limit" if most.is_limit_wait else f"in the {words.LAYERS[most.layer]}"
-    return f"{share} of {duration(first.total_seconds)} {where}"
+    largest = max(first.parts, key=lambda part: words.midpoint(part.seconds))
+    unexplained = words.midpoint(first.unexplained_seconds)
+    if unexplained > words.midpoint(largest.seconds):
+        name, _ = words.remainder_of(first)
+        place = "in no measured part" if name == "unexplained" else "in the block device or behind it"
+        return f"{percent_rounded(unexplained / first.total_seconds)} of {duration(first.total_seconds)} {place}"
+    share = percent_rounded(words.midpoint(largest.seconds) / first.total_seconds)
+    place = "waiting for the configured limit" if largest.is_limit_wait else f"in the {words.LAYERS[largest.layer]}"
+    return f"{share} of {duration(first.total_seconds)} {place}"
 
 
 def _ceilings(diagnosis: Diagnosis) -> list[dict[str, Any]]:
-    """What each step reached, next to the ceilings of its limits."""
+    """The throughput of each step, next to the ceilings of its limits."""
     return [
         {
             "step": step.name,
@@ -138,9 +138,9 @@ def _ceilings(diagnosis: Diagnosis) -> list[dict[str, Any]]:
     ]
 
 
-def _findings(diagnosis: Diagnosis, series: Series, marks: timeline.Noted) -> list[dict[str, Any]]:
+def _findings(diagnosis: Diagnosis, series: Series, marks: timeline.Marks) -> list[dict[str, Any]]:
     entries = []
-    for number, (finding, other_findings) in enumerate(words.grouped(words.hits(diagnosis))):
+    for number, (finding, other_findings) in enumerate(words.group_findings(words.hits(diagnosis))):
         chart = timeline.evidence(finding, number, other_findings, series)
         entries.append(
             {

@@ -18,15 +18,15 @@ TITLE = "Latency percentiles over the steps"
 QUANTITIES = ("mean", "p50", "p95", "p99", "max")
 HEADER: Sequence[str] = ("step", "direction", "outstanding", *QUANTITIES)
 STYLES: Mapping[str, int] = {"mean": 0, "p50": 2, "p95": 4, "p99": 3, "max": 7}
-"""Quantity → its line style."""
+"""Quantity → number of its line style."""
 _WIDTH, _HEIGHT = 600.0, 240.0
 _SPACING = 44.0
-"""Shortest distance between two labels below the axis."""
+"""Smallest distance between two labels below the axis."""
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """The latency of one step and direction. `values`: seconds by quantity, None: the load does not report it."""
+    """The latency of one step and direction. `values`: quantity → seconds, None: the load does not report it."""
 
     step: str
     direction: str
@@ -51,7 +51,7 @@ def _values(latency: Latency) -> dict[str, float | None]:
 
 
 def drawings(diagnosis: Diagnosis) -> list[tuple[str, Markup, Sequence[str]]]:
-    """(direction, chart, quantities that it shows) of each direction; both charts have the same scale."""
+    """(direction, chart, quantities in it) for each direction; all charts have the same scale."""
     reported = points(diagnosis)
     positive = [value for point in reported for value in point.values.values() if value]
     if not positive:
@@ -84,7 +84,7 @@ def _drawing(direction: str, chosen: Sequence[Point], shown: Sequence[str], up: 
         (_WIDTH, _HEIGHT),
         svg.grid(across, up, duration),
         *marks,
-        _foot(chosen, across),
+        _axis_labels(chosen, across),
     )
 
 
@@ -92,8 +92,8 @@ def _texts(point: Point, shown: Sequence[str]) -> Iterator[str]:
     return (f"{name} {duration(value)}" for name in shown if (value := point.values[name]) is not None)
 
 
-def _foot(chosen: Sequence[Point], across: svg.Scale) -> Markup:
-    """Name and outstanding I/Os of the steps, as far as there is room."""
+def _axis_labels(chosen: Sequence[Point], across: svg.Scale) -> Markup:
+    """Names and outstanding I/Os of the steps below the axis, as far as there is room."""
     text, last = Markup(""), -100.0
     spacing = max(_SPACING, across.at(1) - across.at(0))
     for number, point in enumerate(chosen):
@@ -112,7 +112,7 @@ def _foot(chosen: Sequence[Point], across: svg.Scale) -> Markup:
 
 
 def table(diagnosis: Diagnosis) -> list[list[str]]:
-    """The same numbers as text."""
+    """The same numbers as cells of a table."""
     return [
         [
             printable(point.step),

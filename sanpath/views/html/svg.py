@@ -17,20 +17,20 @@ ValueFormat = Callable[[float], str]
 
 def element(name: str, *content: str, **attributes: str | float) -> Markup:
     """One element. Text and attributes are escaped, `Markup` is not; `class_` is written class, `_` as a hyphen."""
-    given = Markup("").join(
-        Markup(' {}="{}"').format(key.rstrip("_").replace("_", "-"), _written(value))
+    attribute_texts = Markup("").join(
+        Markup(' {}="{}"').format(key.rstrip("_").replace("_", "-"), _attribute_text(value))
         for key, value in attributes.items()
     )
-    inside = Markup("").join(c if isinstance(c, Markup) else escape(printable(c)) for c in content)
-    return Markup("<{0}{1}>{2}</{0}>").format(name, given, inside)
+    children = Markup("").join(c if isinstance(c, Markup) else escape(printable(c)) for c in content)
+    return Markup("<{0}{1}>{2}</{0}>").format(name, attribute_texts, children)
 
 
-def _written(value: str | float) -> str:
+def _attribute_text(value: str | float) -> str:
     return printable(value) if isinstance(value, str) else f"{value:.2f}".rstrip("0").rstrip(".")
 
 
 def picture(name: str, title: str, text: str, size: tuple[float, float], *content: str) -> Markup:
-    """A drawing of a size; `title` and `text` are what a screen reader says, their ids are made of `name`."""
+    """A drawing. `title` and `text` are for screen readers; their ids contain `name`."""
     return element(
         "svg",
         element("title", title, id=f"chart-{name}-title"),
@@ -43,14 +43,14 @@ def picture(name: str, title: str, text: str, size: tuple[float, float], *conten
     )
 
 
-TIMES = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400)
-"""Seconds between the labels of a time axis, as on a clock."""
+TICK_SECONDS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400)
+"""Possible distances between labels of a time axis in seconds, as on a clock."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Maps values to coordinates of a drawing. A logarithmic one accepts only values above zero; one of `time`
-    has seconds, and its round values are minutes and hours."""
+    """Maps values to coordinates. `logarithmic`: only values above zero. `time`: values are seconds, and ticks are
+    round minutes and hours."""
 
     low: float
     high: float
@@ -60,14 +60,14 @@ class Scale:
     time: bool = False
 
     def at(self, value: float) -> float:
-        """The place of a value."""
+        """The coordinate of a value."""
         low, high = self.low, self.high
         if self.logarithmic:
             low, high, value = math.log(low), math.log(high), math.log(max(value, 1e-12))
         return self.first + (value - low) / ((high - low) or 1.0) * (self.last - self.first)
 
     def ticks(self) -> list[float]:
-        """Round values within its limits."""
+        """Round values within the limits."""
         if self.logarithmic:
             decades = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
             for steps in ((1,), (1, 3), (1, 2, 5)):
@@ -77,25 +77,25 @@ class Scale:
             return ticks
         rough = (self.high - self.low) / 4 or 1.0
         if self.time:
-            apart = next((s for s in TIMES if s >= rough / 2), TIMES[-1])
+            apart = next((s for s in TICK_SECONDS if s >= rough / 2), TICK_SECONDS[-1])
             return [float(n) for n in range(math.ceil(self.low / apart) * apart, math.floor(self.high) + 1, apart)]
         power = 10.0 ** math.floor(math.log10(rough))
         step = next(m * power for m in (1, 2, 2.5, 5, 10) if m * power >= rough * 0.999)
         return [n * step for n in range(math.ceil(self.low / step), math.floor(self.high / step * 1.0001) + 1)]
 
 
-def value_scale(values: Sequence[float], place: tuple[float, float], logarithmic: bool = False) -> Scale:
-    """A scale that contains all values; a linear scale begins at zero."""
+def value_scale(values: Sequence[float], coordinates: tuple[float, float], logarithmic: bool = False) -> Scale:
+    """A scale that contains all values; a linear scale begins at zero. `coordinates`: those of its ends."""
     positive = [v for v in values if v > 0]
     if not positive:
-        return Scale(0.1 if logarithmic else 0.0, 1.0, *place, logarithmic)
+        return Scale(0.1 if logarithmic else 0.0, 1.0, *coordinates, logarithmic)
     if logarithmic:
-        return Scale(min(positive) / 1.5, max(positive) * 1.5, *place, True)
-    return Scale(0.0, 1.15 * max(positive), *place)
+        return Scale(min(positive) / 1.5, max(positive) * 1.5, *coordinates, True)
+    return Scale(0.0, 1.15 * max(positive), *coordinates)
 
 
 def grid(across: Scale, up: Scale, value_text: ValueFormat) -> Markup:
-    """Horizontal lines with their values at the left."""
+    """Horizontal lines with their values on the left."""
     return Markup("").join(
         element("line", x1=across.first, x2=across.last, y1=y, y2=y, class_="grid")
         + element("text", value_text(value), x=across.first - 6, y=y + 4, class_="tick left")
@@ -105,7 +105,7 @@ def grid(across: Scale, up: Scale, value_text: ValueFormat) -> Markup:
 
 
 def foot(across: Scale, bottom: float, value_text: ValueFormat) -> Markup:
-    """The values of the horizontal axis; a value that would overlap its neighbour is left out."""
+    """The labels of the horizontal axis; a label that would overlap its neighbour is left out."""
     ticks = across.ticks()
     crowded = [b for a, b in pairwise(ticks) if abs(across.at(b) - across.at(a)) < 34]
     return Markup("").join(
@@ -125,7 +125,7 @@ def bands(steps: Sequence[tuple[str, float, float]], across: Scale, top: float, 
 
 
 def mark(shape: str, x: float, y: float, css: str) -> Markup:
-    """A point of a line: a circle, or else a square."""
+    """A data point: a circle or a square."""
     if shape == "circle":
         return element("circle", cx=x, cy=y, r=4.5, class_=css)
     return element("rect", x=x - 4, y=y - 4, width=8, height=8, class_=css)
@@ -134,7 +134,7 @@ def mark(shape: str, x: float, y: float, css: str) -> Markup:
 def line_over_time(
     moments: Sequence[float], values: Sequence[float | None], across: Scale, up: Scale, css: str
 ) -> Markup:
-    """One line, broken where there is no value, or none that a logarithmic scale can show."""
+    """A line over time, broken where there is no value or one that a logarithmic scale cannot show."""
     points = [
         None if value is None or (up.logarithmic and value <= 0) else (across.at(moment), up.at(value))
         for moment, value in zip(moments, values, strict=True)
@@ -143,7 +143,7 @@ def line_over_time(
 
 
 def polylines(points: Sequence[tuple[float, float] | None], css: str) -> Markup:
-    """One line through the points, broken where there is none."""
+    """A line through the points, broken at missing points."""
     runs: list[list[tuple[float, float]]] = [[]]
     for point in points:
         if point is not None:

@@ -1,4 +1,4 @@
-"""Charts over time: drawn as SVG for paper and for browsers without a script, and as data for the zoomable ones."""
+"""Charts over time: SVG for paper and browsers without scripts, and data for the script that makes them zoomable."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from sanpath.views.html import svg
 
 _FORMATS = {"bandwidth": bandwidth, "duration": duration, "percent": percent}
 _STYLES = 8
-"""Line styles of the style sheet, each a colour and a dash pattern of its own."""
+"""Line styles of the style sheet, each with its own colour and dash pattern."""
 
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """One chart. `unit`: the key of the format of its values; `limits`: (label, value) of its horizontal lines."""
+    """A chart. `unit`: key of the format of its values. `limits`: (label, value) of its horizontal lines."""
 
     name: str
     title: str
@@ -35,14 +35,14 @@ class Timeline:
     logarithmic: bool = False
 
     def legend(self) -> list[tuple[int, str, str]]:
-        """(number of the line's style, its label, its highest value) of each line."""
+        """(number of the style, label, highest value) of each line."""
         value_text = _FORMATS[self.unit]
         peaks = [max(v for v in line.values if v is not None) for _, line in self.lines]
         return [(n % _STYLES, label, value_text(peaks[n])) for n, (label, _) in enumerate(self.lines)]
 
 
 def timelines(diagnosis: Diagnosis, series: Series) -> list[Timeline]:
-    """The charts of a run, without charts that have no lines."""
+    """The charts of a run that have lines."""
     ceilings = tuple(
         (f"ceiling of {words.short(b.entity)}, {b.direction}", b.ceiling_bytes_per_second)
         for b in diagnosis.verdict.bottlenecks
@@ -82,11 +82,11 @@ def timelines(diagnosis: Diagnosis, series: Series) -> list[Timeline]:
     return [chart for chart in charts if chart.lines]
 
 
-Noted = tuple[tuple[str, float], ...]
-"""(text, time in seconds after the start of the series) of each note that a person made during the test."""
+Marks = tuple[tuple[str, float], ...]
+"""(text, seconds after the start of the series) of each mark by a person."""
 
 
-def noted(diagnosis: Diagnosis, series: Series) -> Noted:
+def marks_of(diagnosis: Diagnosis, series: Series) -> Marks:
     """The marks of a run."""
     return tuple((m.text, datetime.fromisoformat(m.at).timestamp() - series.start_us / 1e6) for m in diagnosis.marks)
 
@@ -117,7 +117,7 @@ def _latency_label(line: Line) -> str:
     return f"{place_of[line.quantity]}{name}, {line.direction}"
 
 
-def drawing(chart: Timeline, series: Series, marks: Noted, size: tuple[float, float] = (800.0, 220.0)) -> Markup:
+def drawing(chart: Timeline, series: Series, marks: Marks, size: tuple[float, float] = (800.0, 220.0)) -> Markup:
     """The chart as SVG."""
     width, height = size
     top, bottom = 22.0, height - 26
@@ -151,7 +151,7 @@ def drawing(chart: Timeline, series: Series, marks: Noted, size: tuple[float, fl
 
 
 def data(
-    charts: Sequence[Timeline], series: Series, marks: Noted, evidence_charts: Sequence[Timeline] = ()
+    charts: Sequence[Timeline], series: Series, marks: Marks, evidence_charts: Sequence[Timeline] = ()
 ) -> dict[str, Any]:
     """The data from which the script draws the same charts and writes their CSV files.
 
@@ -165,7 +165,7 @@ def data(
             for chart in evidence_charts
         },
         "moments": series.moments,
-        "times": svg.TIMES,
+        "times": svg.TICK_SECONDS,
         "steps": [[printable(name), begin, end] for name, begin, end in series.steps],
         "marks": [[printable(text), seconds] for text, seconds in marks],
         "charts": [

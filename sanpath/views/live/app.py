@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     from sanpath.views.live.reading.snapshot import Snapshot
 
 _END_SECONDS = 0.2
-"""How often it is checked whether the run has ended."""
+"""How often the application checks whether the run has ended."""
 PULSE_SECONDS = 1.0
-"""How often the screen shows what happens now."""
+"""How often the screen shows the current state."""
 _SIZE_SECONDS = 1.0
 """How often the size of the terminal is read: on a busy machine its signal can be lost, and Textual's timer for it
-can end without a call."""
+can stop without a call."""
 _WHEEL_ROWS = 1
 clock = time.monotonic
 
@@ -48,23 +48,23 @@ class PulseFeed(Protocol):
     """The source of the run's current state."""
 
     async def run(self) -> None:
-        """Follow the recording until its end."""
+        """Follow the recording to its end."""
 
     def pulse(self) -> Pulse | None:
-        """Return the current state at once. None: the recording is not growing."""
+        """Return the current state without waiting. None: the recording is not growing."""
 
 
 class LiveView(App[None]):
     """The screen of a run or a recording. It ends with `q`, or when `ended` returns True.
 
-    `interrupt`: what Ctrl-C does; None: it quits, too. `pulse_feed` makes the source of the current state between two
-    snapshots; None: there is none. `begin`: what begins the run. Both are called in a thread, once the screen is
-    drawn. `hint`: a line below the first for the user of a demo. The end of this application ends no run.
+    `interrupt`: the action of Ctrl-C; None: it quits. `pulse_feed` creates the source of the current state between
+    two snapshots; None: there is none. `begin` starts the run. Both are called in a thread once the screen is drawn.
+    `hint`: a line below the first for the user of a demo. Closing this application ends no run.
     """
 
     ENABLE_COMMAND_PALETTE = False
     ALLOW_SELECT = False
-    AUTO_FOCUS = None  # Keys belong to the application until a text is typed.
+    AUTO_FOCUS = None  # Keys belong to the application until the user types a text.
     CSS = """
     Canvas { width: 100%; height: 1fr; }
     Input { height: 1; border: none; padding: 0; display: none; }
@@ -118,7 +118,7 @@ class LiveView(App[None]):
         self._unpaused.set()
 
     def compose(self) -> ComposeResult:
-        """One widget: a screenful is laid out at once, for the size of the terminal."""
+        """One widget: a screenful is laid out as a whole, for the size of the terminal."""
         yield Canvas(self._screenful)
         yield TextPrompt()
 
@@ -132,7 +132,7 @@ class LiveView(App[None]):
         return Now(self._pulse, judged, changed, self._hint)
 
     def on_mount(self) -> None:
-        """Draw the first screen, and follow the recording only then."""
+        """Draw the first screen, and only then follow the recording."""
         self.call_after_refresh(self.run_worker, self._follow())
         if not self.is_headless:
             self.set_interval(_SIZE_SECONDS, self._follow_size)
@@ -165,7 +165,7 @@ class LiveView(App[None]):
             await self._unpaused.wait()
             snapshot = await self._feed.snapshot()
             if not self._unpaused.is_set():
-                continue  # Paused meanwhile: the screen goes on with a new snapshot.
+                continue  # The screen was paused meanwhile: it continues with a new snapshot.
             self._show(snapshot)
             if snapshot.ended:
                 return  # Nothing will change any more.
@@ -178,22 +178,22 @@ class LiveView(App[None]):
         snapshot = self._snapshot
         stopped = snapshot is not None and (snapshot.ended or snapshot.silent)
         self._pulse = None if stopped else self._pulse_feed.pulse()
-        for canvas in self.query(Canvas):  # There is none while the application exits.
+        for canvas in self.query(Canvas):  # The application is exiting and has no canvas.
             canvas.redraw()
 
     def _show(self, snapshot: Snapshot) -> None:
         before, verdict_before = self._snapshot, self._verdict
         if snapshot.diagnosis is None:
-            # An old snapshot is still better than none.
+            # An old snapshot is better than none.
             self._snapshot = replace(before, failure=snapshot.failure) if before is not None else snapshot
         else:
             self._snapshot = snapshot
             self._judged_at = clock() - max(0.0, time.time() - snapshot.taken)
             if snapshot.ended:
                 self._pulse = None
-                self._verdict = DebouncedVerdict()  # No snapshot follows that could confirm the last verdict.
+                self._verdict = DebouncedVerdict()  # No later snapshot can confirm the last verdict.
             if snapshot.ended or before is None or before.newest != snapshot.newest:
-                # The same rows judged twice confirm nothing.
+                # The same rows judged again confirm nothing.
                 self._verdict = self._verdict.update(verdict_of(snapshot.diagnosis, self._cursor))
             previous = self._verdict.previous
             if previous is not None and previous is not verdict_before.previous:
@@ -217,14 +217,14 @@ class LiveView(App[None]):
         self.query_one(Canvas).redraw()
 
     def action_interrupt(self) -> None:
-        """End the run, or quit where the run belongs to another process."""
+        """End the run, or quit if the run belongs to another process."""
         if self._interrupt is None:
             self.exit()
         else:
             self._interrupt()
 
     def action_pause(self) -> None:
-        """Pause the screen, or go on."""
+        """Pause the screen or resume it."""
         paused = not self._cursor.paused
         self._move_cursor(replace(self._cursor, paused=paused))
         if paused:
@@ -233,16 +233,16 @@ class LiveView(App[None]):
             self._unpaused.set()
 
     def action_turn_to(self, name: str) -> None:
-        """Show a page, or the overview when that page is shown already."""
+        """Show a page, or the overview if that page is already shown."""
         tab = Tab.overview if self._cursor.tab == name else Tab(name)
         self._move_cursor(replace(self._cursor, tab=tab, offset=0))
 
     def action_direction(self) -> None:
-        """Both directions, read only, write only."""
+        """Switch between both directions, reads only and writes only."""
         self._move_cursor(replace(self._cursor, direction=next_direction(self._cursor.direction)))
 
     def action_move(self, rows: int) -> None:
-        """Choose a step or stop on its page, scroll on another."""
+        """Choose a step or stop on its page; scroll on other pages."""
         if self._cursor.tab is Tab.steps:
             self.action_step(rows)
         elif self._cursor.tab is Tab.path and self._snapshot is not None:
@@ -252,7 +252,7 @@ class LiveView(App[None]):
             self._move_cursor(replace(self._cursor, offset=max(0, self._cursor.offset + rows)))
 
     def action_newest(self) -> None:
-        """Back to the overview of the newest step."""
+        """Return to the overview of the newest step."""
         self._move_cursor(replace(self._cursor, tab=Tab.overview, step=None, offset=0, filter=""))
 
     def action_step(self, steps: int) -> None:
@@ -260,7 +260,7 @@ class LiveView(App[None]):
         self._move_cursor(replace(self._cursor, step=self._step_at(steps)))
 
     def action_sort(self) -> None:
-        """Sort the elements in another order."""
+        """Change the order of the elements."""
         self._move_cursor(replace(self._cursor, order=next_order(self._cursor.order)))
 
     def action_ask(self, purpose: str) -> None:
@@ -268,7 +268,7 @@ class LiveView(App[None]):
         self.query_one(TextPrompt).ask(purpose)
 
     async def on_input_submitted(self, submitted: Input.Submitted) -> None:
-        """Apply the typed text. A mark waits for a snapshot under way; the screen waits for neither."""
+        """Apply the typed text. A mark waits until the current snapshot is done; the screen does not."""
         prompt = self.query_one(TextPrompt)
         purpose, text = prompt.purpose, submitted.value.strip()
         prompt.action_close()
@@ -299,7 +299,7 @@ class LiveView(App[None]):
         self.action_move(-_WHEEL_ROWS)
 
     def _step_at(self, rows: int) -> str | None:
-        """The name of the step so many rows from the shown one. None: no step is shown."""
+        """The name of the step this many rows from the shown one. None: no step is shown."""
         if self._snapshot is None or self._snapshot.diagnosis is None or self._verdict.shown is None:
             return None
         names = [step.name for step in self._snapshot.diagnosis.steps if step.directions]
@@ -318,7 +318,7 @@ class TextPrompt(Input):
         self.purpose = ""
 
     def ask(self, purpose: str) -> None:
-        """Show the line and give it the keys. `purpose`: "mark" or "filter"."""
+        """Show the line and give it the focus. `purpose`: "mark" or "filter"."""
         self.purpose, self.value = purpose, ""
         self.placeholder = {
             "mark": "text of the note; Esc: cancel",
@@ -328,13 +328,13 @@ class TextPrompt(Input):
         self.focus()
 
     def action_close(self) -> None:
-        """Hide the line and give the keys back."""
+        """Hide the line and return the focus."""
         self.display = False
         self.screen.set_focus(None)
 
 
 class Canvas(Widget):
-    """Draws lines for its size. Of a new drawing, only the rows that changed are sent to the terminal."""
+    """Draws lines for its size. Only rows that changed are sent to the terminal."""
 
     def __init__(self, paint: Callable[[int, int], list[Text]]) -> None:
         super().__init__()
@@ -344,7 +344,7 @@ class Canvas(Widget):
         self._style = Style()
 
     def redraw(self) -> None:
-        """Paint anew, and draw what changed."""
+        """Paint again, and draw the rows that changed."""
         before = self._lines
         self._paint_lines()
         width, height = self.size
@@ -358,7 +358,7 @@ class Canvas(Widget):
         self._lines = self._paint(self.size.width, self.size.height)
 
     def render_line(self, y: int) -> Strip:
-        """One row, padded to the width."""
+        """A row, padded to the width."""
         if self._painted_size != self.size:
             self._paint_lines()
         style = self._style
@@ -367,7 +367,7 @@ class Canvas(Widget):
 
 
 def _look_equal(before: list[Text], after: list[Text]) -> bool:
-    """Whether two rows look the same: rich compares characters and spans, and not the style of the whole."""
+    """Whether two rows look the same: rich compares characters and spans, but not the style of the whole text."""
     if len(before) == len(after) == 1 and before[0] is after[0]:
         return True
     return before == after and [line.style for line in before] == [line.style for line in after]

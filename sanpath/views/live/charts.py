@@ -1,4 +1,4 @@
-"""Lines over time in characters: eight heights a row, a column per sample, one scale for lines to compare."""
+"""Lines over time in characters: eight heights per row, a column per sample, one scale for lines to be compared."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 _LABEL, _VALUE = 15, 11
-"""Columns of the name of a line, and of its last value."""
+"""Columns of a line's name and of its last value."""
 
 Values = Sequence[float | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Values between `low` and `high` by height; `logarithmic` needs both above zero."""
+    """Maps values from `low` to `high` to a height; `logarithmic` needs both above zero."""
 
     low: float
     high: float
@@ -46,7 +46,7 @@ class Scale:
 
 
 def resampled(values: Values, width: int) -> list[float | None]:
-    """Values for `width` columns. Several values of one column become their mean."""
+    """Values for `width` columns. Several values in one column become their mean."""
     if len(values) <= width or width < 1:
         return list(values)
     means: list[float | None] = []
@@ -58,7 +58,7 @@ def resampled(values: Values, width: int) -> list[float | None]:
 
 
 def area(values: Values, scale: Scale, height: int = 1) -> list[str]:
-    """Rows of blocks, the highest first. A value has at least the lowest block, None has none."""
+    """Rows of blocks, the highest first. A value gets at least the lowest block, None gets none."""
     levels = len(_BLOCKS) - 1
     heights = [None if v is None else max(1, round(scale.share(v) * levels * height)) for v in values]
     return [
@@ -71,8 +71,8 @@ def area(values: Values, scale: Scale, height: int = 1) -> list[str]:
 class Chart:
     """One direction of a series, with the figures of one step before its lines.
 
-    `marks`: (epoch seconds, text) of marks by a person. `entire`: all of the run; otherwise its end, as far as there
-    are columns, and all of the step. `height`: rows of a line.
+    `marks`: (epoch seconds, text) of marks by a person. `entire`: all of the run; otherwise its last part, as many
+    samples as there are columns, and all of the step. `height`: rows of a line.
     """
 
     series: Series
@@ -83,19 +83,19 @@ class Chart:
     height: int
 
     def lines_of(self, quantity: Quantity) -> list[Line]:
-        """The line of a quantity with the highest maximum; [] where there is none."""
+        """The line of a quantity with the highest maximum; [] if there is none."""
         lines = [x for x in self.series.lines_of(quantity) if x.direction == self.direction]
         return sorted(lines, key=lambda x: -max(v or 0.0 for v in x.values))[:1]
 
     @property
     def arrays(self) -> list[Line]:
-        """The latency of the array, or else of one of its volumes; [] where there is none."""
+        """The latency of the array, or else of one of its volumes; [] if there is none."""
         lines = [x for x in self.series.lines_of("array_latency") if x.direction == self.direction]
         of_array = [x for x in lines if x.entity.startswith("array:")]
         return (of_array or lines)[:1]
 
     def value(self, line: Line) -> float | None:
-        """The value of a line in the step: the figures of the load, for other lines their mean. None: no sample."""
+        """The value of a line in the step: the load's own figure, or for other lines their mean. None: no sample."""
         result = self.step.directions.get(self.direction)
         if result is not None and line.quantity == "payload":
             return result.bytes_per_second
@@ -108,7 +108,7 @@ class Chart:
         return sum(measured) / len(measured) if measured else None
 
     def drawn(self, values: Values, columns: int) -> list[float | None]:
-        """The values to draw: the newest ones; if the step is longer, all from its beginning."""
+        """The values to draw: the newest ones, or all since the beginning of the step if it is longer."""
         if self.entire:
             return resampled(values, columns)
         begin = next((b for name, b, _ in self.series.steps if name == self.step.name), 0.0)
@@ -117,7 +117,7 @@ class Chart:
         return resampled(values[first:], columns)
 
     def moments(self, columns: int) -> list[float]:
-        """The moments of the columns, seconds after the start of the series."""
+        """The times of the columns, in seconds after the start of the series."""
         return [m for m in self.drawn(self.series.moments, columns) if m is not None]
 
 
@@ -140,7 +140,7 @@ def over_time(chart: Chart, width: int) -> Section:
         lines += _row(chart, x, latency_scale, duration, columns)
     if not arrays:
         lines.append(line(f"{'array':<{_LABEL}}", ("not measured: no array reports its latency", "yellow")))
-    return Section(4, len(lines), [cut(text, width) for text in lines])
+    return Section(4, len(lines), [cut(time_text, width) for time_text in lines])
 
 
 def trend(series: Series | None, entity: str, direction: str, width: int) -> str:
@@ -164,7 +164,7 @@ def _row(chart: Chart, shown: Line, scale: Scale, format_value: Callable[[float]
 
 
 def foot(chart: Chart, width: int) -> Section:
-    """The beginnings of steps and the marks, below their columns; marks take precedence over steps."""
+    """The beginnings of steps, and the marks, below their columns; marks take precedence."""
     moments = chart.moments(max(1, width - _LABEL - _VALUE))
     labels = [(begin, f"|{name}") for name, begin, _ in chart.series.steps]
     marked = [(epoch - chart.series.start_us / 1e6, text) for epoch, text in chart.marks]

@@ -1,4 +1,4 @@
-"""What the person has selected: the state of the live view besides the last snapshot."""
+"""The user's selection: the state of the live view apart from the last snapshot."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class Order(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """The selection of page, direction, step and rows.
+    """The selected page, direction, step and rows.
 
-    `direction` None: all of them. `step` None: the newest that can be judged. `offset`: rows scrolled away; on the
-    path the number of the chosen stop. `filter`: only rows that contain this text, "" for all.
+    `direction` None: all directions. `step` None: the newest that can be judged. `offset`: number of rows scrolled;
+    on the path the number of the chosen stop. `filter`: only rows that contain this text, "" for all.
     """
 
     tab: Tab = Tab.overview
@@ -44,7 +44,7 @@ class Cursor:
     filter: str = ""
 
     def matches(self, *texts: str) -> bool:
-        """Whether the filter lets a row with these texts through."""
+        """Whether a row with these texts passes the filter."""
         return any(self.filter.casefold() in text.casefold() for text in texts)
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key with what it does, and the action of the application; `on`: whether it is active."""
+    """A key, its meaning, and the action of the application. `on`: whether it is active."""
 
     key: str
     meaning: str
@@ -26,12 +26,12 @@ class Key:
 
     @property
     def width(self) -> int:
-        """Columns on the line."""
+        """Columns that the key takes."""
         return len(self.key) + len(self.meaning) + 2
 
 
 def keys(snapshot: Snapshot | None, cursor: Cursor) -> list[Key]:
-    """The keys that do something on this page now, the most important first."""
+    """The keys that have an effect on this page now, the most important first."""
     diagnosis = snapshot.diagnosis if snapshot is not None else None
     steps = [step for step in diagnosis.steps if step.directions] if diagnosis is not None else []
     growing, tab = snapshot is None or not snapshot.ended, cursor.tab
@@ -58,9 +58,9 @@ def keys(snapshot: Snapshot | None, cursor: Cursor) -> list[Key]:
 
 
 def footer(listed: Sequence[Key], width: int) -> Text:
-    """One line of keys, as many as there is room for; the first ones always fit."""
+    """A line of keys, as many as fit; the first ones always do."""
     text = Text(no_wrap=True)
-    for key in _fitting(listed, width):
+    for key in _fitting_keys(listed, width):
         text.append(f" {key.key} ", "bold").append(key.meaning, "reverse" if key.on else "dim")
     return cut(text, width)
 
@@ -68,14 +68,14 @@ def footer(listed: Sequence[Key], width: int) -> Text:
 def key_at(listed: Sequence[Key], width: int, column: int) -> Key | None:
     """The key at a column. None: there is none."""
     end = 0
-    for key in _fitting(listed, width):
+    for key in _fitting_keys(listed, width):
         end += key.width
         if column < end:
             return key
     return None
 
 
-def _fitting(listed: Sequence[Key], width: int) -> list[Key]:
+def _fitting_keys(listed: Sequence[Key], width: int) -> list[Key]:
     fitting = list(listed)
     while sum(key.width for key in fitting) > width and len(fitting) > 1:
         fitting.pop()

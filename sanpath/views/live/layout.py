@@ -1,4 +1,4 @@
-"""Lines of text, and which to leave out when there is no room for all of them."""
+"""Lines of text, and the choice of lines to leave out when there is not enough room."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rich.text import Text
 from sanpath.masking import printable
 
 LABEL = 8
-"""Columns of the word before a wrapped text."""
+"""Columns of the label before a wrapped text."""
 ROLE_LABELS = {
     "cause": "CAUSE",
     "culprit": "CULPRIT",
@@ -22,9 +22,9 @@ ROLE_LABELS = {
     "data-quality": "DATA",
     "information": "INFO",
 }
-"""Roles of findings as such a word."""
+"""Roles of findings as labels."""
 NARROW = 40
-"""With fewer columns the labels before texts are left out."""
+"""With fewer columns, the labels before texts are left out."""
 
 _CONSOLE = Console(width=80)
 Part = str | tuple[str, str]
@@ -33,10 +33,10 @@ Part = str | tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Lines that belong together. `rank`: 1 gets room first. `min_rows`: with fewer rows it is left out altogether.
+    """Lines that belong together. `rank`: 1 gets room first. `min_rows`: with fewer rows the section is left out.
 
-    `heading`: how many of the first lines are always shown. Of the others the last are shown with `newest`, else the
-    first.
+    `heading`: number of first lines that are always shown. If not all others fit, the last of them are shown with
+    `newest`, otherwise the first.
     """
 
     rank: int
@@ -47,20 +47,20 @@ class Section:
 
 
 def fit(sections: Sequence[Section], height: int) -> list[Text]:
-    """The lines of sections in their order, at most `height`, room given by rank."""
-    left = height
+    """The lines of the sections in their order, at most `height`; room is given by rank."""
+    remaining = height
     rows = dict.fromkeys(range(len(sections)), 0)
     by_rank = sorted(rows, key=lambda number: sections[number].rank)
     for position, number in enumerate(by_rank):
-        wanted = min(sections[number].min_rows, len(sections[number].lines))
-        # The first section is the most important one: some of its lines are better than none.
-        rows[number] = min(wanted, left) if wanted <= left or position == 0 else 0
-        left -= rows[number]
+        requested = min(sections[number].min_rows, len(sections[number].lines))
+        # The first section is the most important one: showing some of its lines is better than none.
+        rows[number] = min(requested, remaining) if requested <= remaining or position == 0 else 0
+        remaining -= rows[number]
     for number in by_rank:
         if rows[number]:
-            added = min(left, len(sections[number].lines) - rows[number])
+            added = min(remaining, len(sections[number].lines) - rows[number])
             rows[number] += added
-            left -= added
+            remaining -= added
     return [text for number, section in enumerate(sections) for text in _cropped(section, rows[number])]
 
 
@@ -86,7 +86,7 @@ def columns(left: Sequence[Text], right: Sequence[Text], width: int) -> list[Tex
 
 
 def line(*segments: Part) -> Text:
-    """One line from words, or (words, style). Names come from devices: nothing in them can change the layout."""
+    """A line from texts, or (text, style). Names come from devices: nothing in them can change the layout."""
     text = Text(no_wrap=True)
     for segment in segments:
         content, style = (segment, "") if isinstance(segment, str) else segment
@@ -95,14 +95,14 @@ def line(*segments: Part) -> Text:
 
 
 def cut(text: Text, width: int) -> Text:
-    """A copy of the text, cut to at most so many columns."""
+    """A copy of the text, cut to `width` columns."""
     copy = text.copy()
     copy.truncate(max(0, width), overflow="ellipsis")
     return copy
 
 
 def wrapped(label: str, content: str, width: int, style: str = "", indent: int = LABEL) -> list[Text]:
-    """A text after its label, on as many lines as it takes."""
+    """A text after its label, on as many lines as needed."""
     indent = indent if width >= NARROW else 0
     text = Text(printable(content), style)
     lines = list(text.wrap(_CONSOLE, max(1, width - indent))) if content else []
@@ -111,7 +111,7 @@ def wrapped(label: str, content: str, width: int, style: str = "", indent: int =
 
 
 def bullet(content: str, width: int) -> list[Text]:
-    """A text in a list."""
+    """A text as an item of a list."""
     return wrapped("-", content, width, indent=2)
 
 
@@ -122,7 +122,7 @@ def title(content: str, width: int) -> Text:
 
 
 def table(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> list[Text]:
-    """Cells in columns as wide as they need to be; the columns in `right` are aligned on their right."""
+    """Cells in columns as wide as needed; the columns in `right` are right-aligned."""
     widths = [max(cell_len(printable(cell)) for cell in column) for column in zip(*rows, strict=True)]
     lines: list[Text] = []
     for row in rows:

@@ -1,7 +1,7 @@
 """`python -m sanpath.views.live.plain_lines FOLDER [CHOICE]`: plain lines about a growing recording, on stdout.
 
-They follow the pulse, which costs almost no processor time. The reader judges: a process of lower priority.
-It ends when standard input closes.
+They follow the pulse, which costs almost no processor time. A separate process with a lower priority judges. It ends
+when standard input closes.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from sanpath.views.live.reading.snapshot import Snapshot
 
 _BEGIN_SECONDS = 0.2
-"""How often it is checked whether there is a first line to print."""
+"""How often to check whether the first line can be printed."""
 
 
 class Lines:
-    """Prints a line every few seconds, and one at once when the verdict changes."""
+    """Prints a line every few seconds, and immediately when the verdict changes."""
 
     def __init__(self, feed: SnapshotFeed, viewer: Viewer, write: Callable[[str], None], seconds: float) -> None:
         self._feed, self._viewer, self._write, self._seconds = feed, viewer, write, seconds
@@ -40,7 +40,7 @@ class Lines:
         self._ended = asyncio.Event()
 
     async def run(self) -> None:
-        """Print until every writer has ended, its recorder has died, or it is cancelled."""
+        """Print until every writer has ended, its recorder has died, or the task is cancelled."""
         tasks = [asyncio.create_task(self._viewer.run()), asyncio.create_task(self._judge())]
         try:
             while not self._ended.is_set():
@@ -90,7 +90,7 @@ def _diagnosis_line(snapshot: Snapshot) -> str:
 async def print_lines(
     folder: Location, choice: Choice, environment: Mapping[str, str], until_input_closes: bool = False
 ) -> None:
-    """Print lines until the recording ends or SIGTERM comes; with `until_input_closes` also until stdin closes.
+    """Print lines until the recording ends or SIGTERM arrives; with `until_input_closes` also until stdin closes.
     `environment`: of the reader process."""
     arguments = (str(folder), *choice.arguments())
     feed = ReaderProcess((sys.executable, "-P", "-m", "sanpath.views.live.reading.reader", *arguments), environment)
@@ -98,8 +98,8 @@ async def print_lines(
     running, loop = asyncio.create_task(lines.run()), asyncio.get_running_loop()
 
     def end() -> None:
-        # Once: a closed input is reported again and again, and a second cancellation would interrupt the clean-up,
-        # in which the reader process is waited for.
+        # Only once: a closed input is reported repeatedly, and a second cancellation would interrupt the clean-up
+        # that waits for the reader process.
         if not running.cancelling():
             running.cancel()
 

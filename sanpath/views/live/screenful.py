@@ -1,4 +1,4 @@
-"""A screenful: everything that is shown, as a pure function of snapshot, cursor, verdict and size."""
+"""A screenful: everything on the screen, as a pure function of snapshot, cursor, verdict and size."""
 
 from __future__ import annotations
 
@@ -29,26 +29,26 @@ if TYPE_CHECKING:
     from sanpath.model import Direction
 
 WIDE = 110
-"""From this width on there is a second column, in terminal columns."""
+"""Terminal columns from which there is a second column."""
 WIDEST = 190
-"""From this width on there is a third one."""
+"""Terminal columns from which there is a third one."""
 _NO_SNAPSHOT = Snapshot(0.0, None)
-_SECOND = 0.36
-"""The last of two columns takes this ratio of the width."""
-_THIRD = 0.25
-"""The last of three columns takes this ratio."""
-_LOW = 8
-"""With fewer rows only the verdict is shown."""
-_MIDDLE = 16
-"""With fewer rows the busiest links are left out."""
-_HIGH = 40
-"""From so many rows on, charts are higher."""
-_HIGHER = 3
-"""Their height in rows."""
+_SECOND_SHARE = 0.36
+"""Share of the width for the last of two columns."""
+_THIRD_SHARE = 0.25
+"""Share of the width for the last of three columns."""
+_LOW_ROWS = 8
+"""With fewer rows, only the verdict is shown."""
+_MEDIUM_ROWS = 16
+"""With fewer rows, the busiest links are left out."""
+_HIGH_ROWS = 40
+"""From this number of rows on, charts are higher."""
+_HIGH_CHART_ROWS = 3
+"""The height of these charts in rows."""
 
 
 class Painter:
-    """Paints screenfuls. What follows from the last snapshot is painted once, and not with every pulse."""
+    """Paints screenfuls. What depends only on the last snapshot is painted once, not with every pulse."""
 
     def __init__(self) -> None:
         self._key: tuple[object, ...] = ()
@@ -91,12 +91,12 @@ def _frame(
     snapshot: Snapshot | None, cursor: Cursor, now: Now, width: int, height: int
 ) -> tuple[list[Text], list[Text]]:
     """The lines above and below the body; none on a small screen."""
-    framed = height >= _LOW and width >= NARROW
+    framed = height >= _LOW_ROWS and width >= NARROW
     head = [_header(snapshot, cursor, now, width)] if framed else []
-    if now.hint and height >= _MIDDLE and framed:
+    if now.hint and height >= _MEDIUM_ROWS and framed:
         head.append(cut(line((now.hint, "italic")), width))
     if framed and now.pulse is not None:
-        head += now_lines(now.pulse, width)[: 3 if height >= _MIDDLE else 1]
+        head += now_lines(now.pulse, width)[: 3 if height >= _MEDIUM_ROWS else 1]
     if framed and (snapshot is not None or now.pulse is not None):
         head.append(overview.freshness(snapshot or _NO_SNAPSHOT, now.pulse, width))
     foot = [cut(footer(keys(snapshot, cursor), width), width)] if framed else []
@@ -104,7 +104,7 @@ def _frame(
 
 
 def _unjudged(snapshot: Snapshot | None, cursor: Cursor, now: Now, width: int, height: int) -> list[Text]:
-    """The body as long as there is no verdict."""
+    """The body while there is no verdict."""
     if snapshot is None or snapshot.diagnosis is None:
         if cursor.tab is Tab.help:
             lines = page(snapshot or _NO_SNAPSHOT, None, cursor, width, height)
@@ -124,15 +124,15 @@ def _unjudged(snapshot: Snapshot | None, cursor: Cursor, now: Now, width: int, h
 
 @dataclass(frozen=True, slots=True)
 class _Judged:
-    """The body below the headline of the verdict, which alone tells the time. `columns`: where a second and a third
-    column begin, and the line of each that stands beside the headline."""
+    """The body below the headline of the verdict; only the headline shows a time. `columns`: where the second and
+    third column begin, and their lines from the height of the headline on."""
 
     below: Sequence[Text]
     columns: Sequence[tuple[int, Sequence[Text]]] = ()
 
     @property
     def width(self) -> int:
-        """The width of the headline. 0: that of the screen."""
+        """The width of the headline. 0: the width of the screen."""
         return self.columns[0][0] if self.columns else 0
 
     def lines(self, headline: Text) -> list[Text]:
@@ -165,7 +165,7 @@ def _headline(snapshot: Snapshot, debounced: DebouncedVerdict, verdict: ShownVer
 
 @dataclass(frozen=True, slots=True)
 class OverviewInput:
-    """Everything that the overview shows."""
+    """The input of the overview."""
 
     snapshot: Snapshot
     diagnosis: Diagnosis
@@ -183,7 +183,7 @@ def _one_column(shown: OverviewInput, width: int, height: int) -> list[Section]:
 
 
 def _two_columns(shown: OverviewInput, width: int, height: int) -> _Judged:
-    right = round(width * _SECOND)
+    right = round(width * _SECOND_SHARE)
     left = width - right - 3
     head, _, overturned, *evidence = _judgement(shown, left)
     first = [head, *evidence[:1], overturned, *evidence[1:], *_measured(shown, left, height)]
@@ -196,23 +196,23 @@ def _two_columns(shown: OverviewInput, width: int, height: int) -> _Judged:
 
 
 def _three_columns(shown: OverviewInput, width: int, height: int) -> _Judged:
-    right = round(width * _THIRD)
+    right = round(width * _THIRD_SHARE)
     left = (width - right - 6) * 48 // 100
-    middle = width - right - 6 - left
+    midpoint = width - right - 6 - left
     head, _, overturned, *evidence = _judgement(shown, left)
     first = [head, *evidence[:1], overturned, *evidence[1:], *_charts(shown, left, height)]
     second = [
-        elements(shown.snapshot, shown.diagnosis, shown.verdict, shown.cursor, middle),
-        overview.steps(shown.diagnosis.steps, shown.verdict, shown.cursor, middle),
-        overview.sources(shown.snapshot, shown.diagnosis, middle),
+        elements(shown.snapshot, shown.diagnosis, shown.verdict, shown.cursor, midpoint),
+        overview.steps(shown.diagnosis.steps, shown.verdict, shown.cursor, midpoint),
+        overview.sources(shown.snapshot, shown.diagnosis, midpoint),
     ]
     measured, actions = fit(second, height), fit(_actions(shown.diagnosis, right), height)
-    below = columns(columns(fit(first, height), measured, left), actions, left + 3 + middle)[1:]
-    return _Judged(below, [(left, measured[:1]), (left + 3 + middle, actions[:1])])
+    below = columns(columns(fit(first, height), measured, left), actions, left + 3 + midpoint)[1:]
+    return _Judged(below, [(left, measured[:1]), (left + 3 + midpoint, actions[:1])])
 
 
 def _judgement(shown: OverviewInput, width: int) -> list[Section]:
-    """The verdict, what to do first, what would overturn it, the evidence, and where the latency goes."""
+    """The verdict, the first action, what would overturn it, the evidence, and the latency budget."""
     headline = _headline(shown.snapshot, shown.debounced, shown.verdict, shown.now, width)
     lines = [headline, *verdict_sections.limits(shown.verdict, width)]
     change = verdict_sections.changed(shown.debounced, shown.verdict, width) if shown.now.changed else []
@@ -240,7 +240,7 @@ def _charts(shown: OverviewInput, width: int, height: int) -> list[Section]:
     marks = [(_epoch(mark.at), mark.text) for mark in shown.diagnosis.marks]
     if shown.snapshot.series is None:
         return []
-    rows = _HIGHER if height >= _HIGH else 1
+    rows = _HIGH_CHART_ROWS if height >= _HIGH_ROWS else 1
     chart = Chart(shown.snapshot.series, shown.verdict.step, direction, marks, shown.snapshot.ended, rows)
     return [over_time(chart, width), foot(chart, width)]
 

@@ -1,8 +1,9 @@
 """`python -m sanpath.views.prometheus.exporter HOST PORT FOLDER [CHOICE]`: serves a recording that grows.
 
 It is a separate process that reads the folder like any other reader: neither a scrape nor a server that hangs can
-delay a poll. A scrape gets the last judgement and starts nothing. The first line on standard output is the port, or
-why there is none. When standard input closes, the run goes on without its screen: then it ends with the recording.
+delay a poll. A scrape gets the last judgement and starts no new one. The first line on standard output is the port,
+or the reason why there is none. If standard input closes, the screen has gone; the exporter then ends with the
+recording.
 """
 
 from __future__ import annotations
@@ -25,17 +26,18 @@ from sanpath.views.live.reading.priority import lower_priority
 from sanpath.views.live.reading.snapshot import Snapshot
 from sanpath.views.prometheus.exposition import families
 
-OF_THE_EXPORTER = {
+EXPORTER_METRICS = {
     "sanpath_up": "1: the recording could be judged; 0: there is no verdict yet, or no longer.",
     "sanpath_look_timestamp_seconds": "When the recording was last read.",
     "sanpath_look_duration_seconds": "How long reading it took.",
     "sanpath_recorder_silent": "1: nothing new for a long time; the recorder has gone.",
 }
-"""Name → meaning of the metrics about the snapshots themselves; all are gauges without labels."""
+"""Name → meaning of the metrics about the snapshots; all are gauges without labels."""
 
 
-class Shown(Collector):
-    """The last snapshot. The numbers of a dead recorder are out of date: then only the silence is exported."""
+class SnapshotCollector(Collector):
+    """The metrics of the last snapshot. A dead recorder's numbers are out of date: then only its silence is
+    exported."""
 
     def __init__(self) -> None:
         self.snapshot = Snapshot(time.time(), None)
@@ -45,17 +47,17 @@ class Shown(Collector):
         snapshot = self.snapshot
         diagnosis = None if snapshot.silent else snapshot.diagnosis
         values = (diagnosis is not None, snapshot.taken, snapshot.cost_seconds, snapshot.silent)
-        for (name, meaning), value in zip(OF_THE_EXPORTER.items(), values, strict=True):
+        for (name, meaning), value in zip(EXPORTER_METRICS.items(), values, strict=True):
             yield GaugeMetricFamily(name, meaning, value=float(value))
         if diagnosis is not None:
             yield from families(diagnosis)
 
 
 def main(host: str, port: int, folder: Location, choice: Choice) -> None:
-    """Serve until the process is ended, or the run has ended without a screen."""
+    """Serve until the process is ended, or the run has ended and has no screen."""
     prepare(choice)
     lower_priority()
-    shown, orphaned, cache = Shown(), Event(), SampleCache(store_at(folder))
+    shown, orphaned, cache = SnapshotCollector(), Event(), SampleCache(store_at(folder))
     registry = CollectorRegistry()
     registry.register(shown)
     try:

@@ -14,8 +14,8 @@ from sanpath.diagnosis.model import Diagnosis
 from sanpath.masking import printable
 from sanpath.views.prometheus.metric_declarations import METRICS, Metric
 
-SERIES = 2000
-"""Most series of a metric, so that a large fabric does not overload the server."""
+MAX_SERIES = 2000
+"""Maximum series of a metric, so that a large fabric does not overload the server."""
 LABEL_CHARACTERS = 200
 """Longer names are cut: many servers are configured to refuse a complete scrape because of one long label."""
 LEFT_OUT = "sanpath_series_left_out"
@@ -24,7 +24,7 @@ _UNITS = ("bytes_per_second", "operations_per_second", "seconds", "ratio", "oper
 
 
 def render(diagnosis: Diagnosis) -> str:
-    """The classic text format, as the textfile collector of node_exporter and push gateways take it."""
+    """The classic text format, for the textfile collector of node_exporter and for push gateways."""
     registry = CollectorRegistry()
     registry.register(_Fixed(diagnosis))
     return generate_latest(registry).decode()
@@ -39,24 +39,24 @@ class _Fixed(Collector):
 
 
 def families(diagnosis: Diagnosis) -> Iterator[Family]:
-    """Every metric that has series, and how many series were left out of which."""
-    left_out = GaugeMetricFamily(LEFT_OUT, f"Series beyond {SERIES} of a metric.", labels=("metric",))
+    """Every metric that has series, and the number of series left out of each."""
+    left_out = GaugeMetricFamily(LEFT_OUT, f"Series beyond {MAX_SERIES} of a metric.", labels=("metric",))
     for metric in METRICS:
         shown = _distinct(metric, diagnosis)
         family = _family(metric)
-        for labels, value in islice(shown.items(), SERIES):
+        for labels, value in islice(shown.items(), MAX_SERIES):
             _add(family, metric, labels, value)
         if shown:
             yield family
-        if len(shown) > SERIES:
-            left_out.add_metric((f"sanpath_{metric.name}",), len(shown) - SERIES)
+        if len(shown) > MAX_SERIES:
+            left_out.add_metric((f"sanpath_{metric.name}",), len(shown) - MAX_SERIES)
     if left_out.samples:
         yield left_out
 
 
 def _distinct(metric: Metric, diagnosis: Diagnosis) -> dict[tuple[str, ...], float]:
-    """Labels → value, without unknown values. A duplicate series makes a server refuse the scrape: names that are
-    equal once they are harmless get a number."""
+    """Labels → value, without unknown values. Two equal series would make a server refuse the scrape: names that
+    become equal when unsafe characters are removed get a number."""
     series: dict[tuple[str, ...], float] = {}
     for raw, value in metric.read(diagnosis):
         if value is None:

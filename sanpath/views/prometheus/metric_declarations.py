@@ -1,4 +1,4 @@
-"""Every exported metric: its name, labels and meaning, and which part of the diagnosis it is."""
+"""Every exported metric: its name, labels and meaning, and the values that it takes from the diagnosis."""
 
 from __future__ import annotations
 
@@ -11,36 +11,37 @@ from sanpath.diagnosis.model import Bottleneck, Diagnosis, DirectionResult, Elem
 from sanpath.diagnosis.source_accounts import SourceAccount
 from sanpath.views import words
 
-Shown = Iterable[tuple[tuple[str | None, ...], float | None]]
-"""Values of the labels, and the value. None: not known, which makes no series."""
+Series = Iterable[tuple[tuple[str | None, ...], float | None]]
+"""(label values, value) of each series. A value of None is unknown and makes no series."""
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A metric. `name` without `sanpath_`; an info metric has the value 1; its labels carry the information."""
+    """A metric. `name`: without `sanpath_`. `kind`: an info metric has the value 1; its labels carry the
+    information."""
 
     name: str
     meaning: str
-    read: Callable[[Diagnosis], Shown]
+    read: Callable[[Diagnosis], Series]
     labels: tuple[str, ...] = ()
     kind: Literal["gauge", "counter", "info"] = "gauge"
 
 
 def current(diagnosis: Diagnosis) -> StepResult | None:
-    """The newest step with I/O: metrics of a step are of this one. None: there is none yet."""
+    """The newest step with I/O, which the metrics of a step describe. None: there is none yet."""
     return next((step for step in reversed(diagnosis.steps) if step.directions), None)
 
 
-def _value(value: Callable[[Diagnosis], float | None]) -> Callable[[Diagnosis], Shown]:
+def _value(value: Callable[[Diagnosis], float | None]) -> Callable[[Diagnosis], Series]:
     return lambda diagnosis: [((), value(diagnosis))]
 
 
-def _step(value: Callable[[StepResult], float | None]) -> Callable[[Diagnosis], Shown]:
+def _step(value: Callable[[StepResult], float | None]) -> Callable[[Diagnosis], Series]:
     return lambda diagnosis: [((), value(step))] if (step := current(diagnosis)) is not None else []
 
 
 def _load(name: str, meaning: str, value: Callable[[DirectionResult], float | None]) -> Metric:
-    def read(diagnosis: Diagnosis) -> Shown:
+    def read(diagnosis: Diagnosis) -> Series:
         step = current(diagnosis)
         return [((direction,), value(result)) for direction, result in step.directions.items()] if step else []
 
@@ -50,7 +51,7 @@ def _load(name: str, meaning: str, value: Callable[[DirectionResult], float | No
 def _bottleneck(
     name: str, meaning: str, value: Callable[[Bottleneck], float | None], kind: Literal["gauge", "info"] = "gauge"
 ) -> Metric:
-    def read(diagnosis: Diagnosis) -> Shown:
+    def read(diagnosis: Diagnosis) -> Series:
         return [((b.entity, b.kind, b.layer, b.direction), value(b)) for b in diagnosis.verdict.bottlenecks]
 
     return Metric(name, meaning, read, ("entity", "entity_kind", "layer", "direction"), kind)
@@ -66,10 +67,10 @@ def _percentiles(diagnosis: Diagnosis) -> Iterator[tuple[tuple[str, ...], float 
 
 
 def _element(name: str, meaning: str, value: Callable[[ElementUse], float | None]) -> Metric:
-    def read(diagnosis: Diagnosis) -> Shown:
+    def read(diagnosis: Diagnosis) -> Series:
         step = current(diagnosis)
         used = [element for element in diagnosis.elements if step is not None and element.step == step.name]
-        # In a large fabric the least important ones are left out.
+        # In a large fabric, the least important series are left out.
         used.sort(key=lambda e: (not e.on_loaded_path, -(e.utilisation or 0), e.entity))
         loaded = {True: "yes", False: "no", None: "unknown"}
         return [((e.entity, e.kind, e.direction, loaded[e.on_loaded_path]), value(e)) for e in used]
@@ -78,7 +79,7 @@ def _element(name: str, meaning: str, value: Callable[[ElementUse], float | None
 
 
 def _source(name: str, meaning: str, value: Callable[[SourceAccount], float | None]) -> Metric:
-    def read(diagnosis: Diagnosis) -> Shown:
+    def read(diagnosis: Diagnosis) -> Series:
         return [((s.name, s.kind), value(s)) for s in diagnosis.sources]
 
     kind: Literal["counter", "gauge"] = "counter" if name.endswith("_total") else "gauge"
@@ -89,16 +90,16 @@ def _moment(iso: str | None) -> float | None:
     return datetime.fromisoformat(iso).timestamp() if iso else None
 
 
-def _verdict(diagnosis: Diagnosis) -> Shown:
+def _verdict(diagnosis: Diagnosis) -> Series:
     return [((kind,), float(kind == diagnosis.verdict.kind)) for kind in words.KINDS]
 
 
-def _step_verdict(diagnosis: Diagnosis) -> Shown:
+def _step_verdict(diagnosis: Diagnosis) -> Series:
     step = current(diagnosis)
     return [((kind,), float(kind == step.verdict.kind)) for kind in words.KINDS] if step else []
 
 
-def _grade(diagnosis: Diagnosis) -> Shown:
+def _grade(diagnosis: Diagnosis) -> Series:
     return [((grade,), float(grade == diagnosis.verdict.grade)) for grade in words.GRADES]
 
 
@@ -107,13 +108,13 @@ def _budget_parts(diagnosis: Diagnosis) -> Iterator[tuple[tuple[str, ...], float
     for budget in words.budgets_of(diagnosis, step.name) if step else ():
         for part in budget.parts:
             labels = budget.lun, budget.direction, part.layer, part.plane, part.entity, part.what
-            yield labels, words.middle(part.seconds)
+            yield labels, words.midpoint(part.seconds)
 
 
 def _unexplained(diagnosis: Diagnosis) -> Iterator[tuple[tuple[str, ...], float | None]]:
     step = current(diagnosis)
     for budget in words.budgets_of(diagnosis, step.name) if step else ():
-        yield (budget.lun, budget.direction), words.middle(budget.unexplained_seconds)
+        yield (budget.lun, budget.direction), words.midpoint(budget.unexplained_seconds)
 
 
 METRICS = (

@@ -1,4 +1,4 @@
-"""The pages besides the overview: every step, finding and source, and the help. Only visible lines are made."""
+"""The pages besides the overview: all steps, findings and sources, and the help. Only visible lines are built."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def page(snapshot: Snapshot, verdict: ShownVerdict | None, cursor: Cursor, width
 
 
 def _steps(diagnosis: Diagnosis, verdict: ShownVerdict | None, cursor: Cursor, width: int, height: int) -> list[Text]:
-    """The steps around the chosen one, and what that one cannot show."""
+    """The steps around the chosen one, and the notes on that one."""
     invalid_for = verdict.step.valid if verdict is not None else ()
     notes = [text for note in invalid_for for text in wrapped("not for", note, width)]
     names = [step.name for step in diagnosis.steps]

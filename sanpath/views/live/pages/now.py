@@ -19,20 +19,20 @@ if TYPE_CHECKING:
     from sanpath.pulse.model import LinkNow, Pulse
 
 OLD_SECONDS = 3.0
-"""Older figures of the load are shown with their age."""
+"""Figures of the load older than this are shown with their age."""
 CHANGED_SECONDS = 15.0
-"""How long a change of the verdict is marked."""
+"""How long a change of the verdict is highlighted."""
 BUSY, FULL = 0.8, 0.95
-"""From these utilisations on a link is yellow, and red: a full link counts about 0.95 (the rule link-full)."""
+"""Utilisation from which a link is yellow, and from which it is red: 0.95 as in the rule link-full."""
 
 
 @dataclass(frozen=True, slots=True)
 class Now:
-    """The pulse of the screen and the ages of its verdict.
+    """The pulse for the screen, and the age of its verdict.
 
     `pulse` None: the recording has ended, or does not exist yet. `judged_ago_seconds`: since the snapshot of the
-    verdict was taken, None: not known. `changed_ago_seconds`: since the verdict changed, None: it never has. `hint`:
-    a line for the user of a demo, "" for none.
+    verdict was taken, None: unknown. `changed_ago_seconds`: since the verdict changed, None: it never has. `hint`: a
+    line for the user of a demo, "" for none.
     """
 
     pulse: Pulse | None = None
@@ -42,23 +42,23 @@ class Now:
 
     @property
     def changed(self) -> bool:
-        """Whether the verdict changed a moment ago."""
+        """Whether the verdict has just changed."""
         return self.changed_ago_seconds is not None and self.changed_ago_seconds < CHANGED_SECONDS
 
 
 def step_now(pulse: Pulse) -> Text:
-    """The step under way, its time so far and its planned time."""
+    """The current step, its time so far and its planned time."""
     if not pulse.step:
         return Text()
     return line(f"  step {pulse.step}  {step_time(pulse)}")
 
 
 _ALL_PERCENTILES = 100
-"""With at least so many columns all percentiles are shown, otherwise only the 99th."""
+"""From this number of columns on all percentiles are shown, otherwise only the 99th."""
 
 
 def now_lines(pulse: Pulse, width: int) -> list[Text]:
-    """The figures of the load, the busiest links, and why a probe made the step: a line each."""
+    """The figures of the load, the busiest links, and the reason for a probe's step: a line each."""
     indent = LABEL if width >= NARROW else 0
     rows = [("now", load_text(pulse, width >= _ALL_PERCENTILES)), ("links", links_text(pulse, width - indent))]
     if pulse.step_why:
@@ -67,7 +67,7 @@ def now_lines(pulse: Pulse, width: int) -> list[Text]:
 
 
 def load_text(pulse: Pulse, all_percentiles: bool) -> Text:
-    """Throughput, latency and I/Os in flight of each direction. Percentiles are those since the step began."""
+    """Throughput, latency and I/Os in flight of each direction. Percentiles are since the beginning of the step."""
     if not pulse.loads:
         return line((no_figures(pulse), "dim"))
     text = line()
@@ -96,13 +96,13 @@ def _direction(load: LoadFacts, all_percentiles: bool) -> Iterator[Part]:
 
 
 _EQUALLY_BUSY = 0.1
-"""Links whose utilisation ratio rounds to the same multiple of this are shown in the order of their names."""
+"""Links whose utilisation rounds to the same multiple of this are sorted by name."""
 
 
 def links_text(pulse: Pulse, width: int) -> Text:
-    """The busiest links, as many as there is room for."""
+    """The busiest links, as many as fit."""
     text = line()
-    # Equally busy links keep their places: they must not swap every second.
+    # Equally busy links keep their places instead of swapping every second.
     links = sorted(
         pulse.current_links, key=lambda link: (-round(link.utilisation / _EQUALLY_BUSY), link.entity, link.direction)
     )

@@ -1,4 +1,4 @@
-"""Sections of the overview below the verdict: budget, steps, sources, what to do, what is not seen."""
+"""Sections of the overview below the verdict: budget, steps, sources, actions, and what is not measured."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def budget(diagnosis: Diagnosis, verdict: ShownVerdict, cursor: Cursor, width: int) -> Section:
-    """Where the latency of the step was spent, the direction with the higher latency unless one is chosen."""
+    """The parts of the step's latency, for the direction with the higher latency unless one is chosen."""
     budgets = words.budgets_of(diagnosis, verdict.step.name)
     chosen = next((b for b in budgets if cursor.direction in (None, b.direction)), None)
     if chosen is None:
@@ -28,24 +28,24 @@ def budget(diagnosis: Diagnosis, verdict: ShownVerdict, cursor: Cursor, width: i
     other_directions = "".join(f"; {b.direction} {duration(b.total_seconds)}: d" for b in budgets if b is not chosen)
     head = f"where {duration(chosen.total_seconds)} go: {chosen.direction}, step {chosen.step}{other_directions}"
     rows = [title(head, width), *_budget_rows(chosen, width)]
-    return Section(3, len(rows), rows)  # Some rows without the others would mislead: their sum is the latency.
+    return Section(3, len(rows), rows)  # A part of the rows would mislead: their sum is the latency.
 
 
 def _budget_rows(shown: LatencyBudget, width: int) -> list[Text]:
     bar = max(6, min(40, (width - 44) // 2))
     rows = []
     for part in words.timed_parts(shown):
-        seconds = words.middle(part.seconds)
+        seconds = words.midpoint(part.seconds)
         limited = bool(part.limited_by)
         limited_elsewhere = part.limited_by is not None and part.limited_by != part.entity
         cause = f"caused by {words.short(part.limited_by or '')}: " if limited_elsewhere else ""
         rows.append((words.layer_text(part), seconds, f"{cause}{words.sentence(part.what)}", limited))
-    name, place = words.rest_of(shown)
-    rows.append((name, words.middle(shown.unexplained_seconds), place, False))
+    name, place = words.remainder_of(shown)
+    rows.append((name, words.midpoint(shown.unexplained_seconds), place, False))
     lines = []
     for layer, seconds, description, limited in rows:
         filled = words.bar(abs(seconds) / shown.total_seconds, bar)
-        # Waits that the limit causes are solid and red; time that would remain without it is neither.
+        # Waits caused by the limit are solid and red; time that would remain without it is neither.
         filled, style = (filled, "red") if limited else (filled.replace("█", "▒"), "cyan")
         text = line(f"{layer:<16}{duration(seconds):>8} ", (f"{filled:<{bar}} ", style), description)
         lines.append(cut(text, width))
@@ -53,7 +53,7 @@ def _budget_rows(shown: LatencyBudget, width: int) -> list[Text]:
 
 
 def steps(shown_steps: Sequence[StepResult], verdict: ShownVerdict | None, cursor: Cursor, width: int) -> Section:
-    """The steps, the newest where there is no room for all; the step of the verdict is marked."""
+    """The steps; the newest if not all fit. The step of the verdict is marked."""
     header = ["", *cells.STEP_HEADER]
     rows = []
     for step in shown_steps:
@@ -63,7 +63,7 @@ def steps(shown_steps: Sequence[StepResult], verdict: ShownVerdict | None, curso
             shown = [row for row in shown if cursor.matches(row[0], row[-1])]
         rows += [[mark, *row] for row in shown]
     rows = [header, *rows]
-    if width < 90:  # The sum is said in words above.
+    if width < 90:  # The sum is in the text above.
         rows = [[*row[:7], *row[8:]] for row in rows]
     lines = [cut(text, width) for text in table(rows, right=range(3, len(rows[0]) - 1))]
     lines[0].stylize("underline")
@@ -71,7 +71,7 @@ def steps(shown_steps: Sequence[StepResult], verdict: ShownVerdict | None, curso
 
 
 def freshness(snapshot: Snapshot, pulse: Pulse | None, width: int) -> Text:
-    """Every source with its age in one line, failing ones first. Ages are those of the pulse, where there is one."""
+    """Every source with its age in one line, failing ones first. The ages are those of the pulse if there is one."""
     ages = pulse.ages if pulse is not None else snapshot.freshness
     accounts = {s.name: s for s in snapshot.diagnosis.sources} if snapshot.diagnosis else {}
     healthy: list[str] = []
@@ -92,7 +92,7 @@ def freshness(snapshot: Snapshot, pulse: Pulse | None, width: int) -> Text:
 
 
 def sources(snapshot: Snapshot, diagnosis: Diagnosis, width: int) -> Section:
-    """The polls, failures, gaps and clock of every source."""
+    """Polls, failures, gaps and clock of every source."""
     rows = [["source", "collector", "every", "age", "polls", "failed", "gaps", "clock", "a poll"]]
     for source in diagnosis.sources:
         fresh = snapshot.freshness.get(source.name)
@@ -129,7 +129,7 @@ def blind(diagnosis: Diagnosis, width: int) -> Section:
 
 
 def do_next(diagnosis: Diagnosis, width: int) -> Section:
-    """What to do, with its commands."""
+    """The actions with their commands."""
     lines: list[Text] = []
     for step in diagnosis.plan:
         lines += wrapped(
@@ -143,13 +143,13 @@ def do_next(diagnosis: Diagnosis, width: int) -> Section:
 
 
 def next_limit(diagnosis: Diagnosis, width: int) -> Section:
-    """The next limit, once the actions are done."""
+    """The next limit after the actions."""
     text = words.next_text(diagnosis)
     return _listed("next limit", bullet(text, width) if text else [], width, rank=2)
 
 
 def findings(diagnosis: Diagnosis, width: int) -> Section:
-    """The findings of the rules, one line each; causes come first."""
+    """The findings of the rules, one line each, causes first."""
     lines = [
         cut(line(f"{ROLE_LABELS[f.role]:<7} ", f"{f.rule}  {words.short(f.entity)}"), width)
         for f in words.hits(diagnosis)

@@ -1,4 +1,4 @@
-"""The page of the path: every stop of the test's I/O from load to media, and all facts of the chosen one."""
+"""The page of the path: every stop of the test's I/O from load to media, and all facts of the chosen stop."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 _KIND, _TREND = 14, 12
 """Widths of two columns, in characters."""
 _SHARE = 0.5
-"""The stops may take this ratio of the page; the details of the chosen one take the remainder."""
+"""Share of the page for the stops; the details of the chosen stop take the rest."""
 
 
 def stops(snapshot: Snapshot, cursor: Cursor) -> list[Stop]:
-    """The stops that match the filter of the cursor."""
+    """The stops that pass the filter of the cursor."""
     return [stop for stop in snapshot.io_path if cursor.matches(words.short(stop.entity), _noun(stop))]
 
 
 def path(
     snapshot: Snapshot, diagnosis: Diagnosis, verdict: ShownVerdict | None, cursor: Cursor, width: int, height: int
 ) -> list[Text]:
-    """The stops around the chosen one, and below them its details."""
+    """The stops around the chosen one, and its details below."""
     shown = stops(snapshot, cursor)
     if not shown:
         return [title("path", width), line("no source reports the path of the I/O")]
@@ -72,7 +72,7 @@ def _row(
         )
     states = _states(diagnosis, verdict, stop.entity)
     used = [u for u in diagnosis.elements if (u.step, u.entity) == (verdict.step.name, stop.entity)]
-    busy = [u for u in used if (u.utilisation or 0.0) >= cells.WORTH_A_ROW]
+    busy = [u for u in used if (u.utilisation or 0.0) >= cells.MIN_UTILISATION]
     states += [("idle", "dim")] if not busy and any(u.utilisation is not None for u in used) else []
     for use in busy:
         recent = trend(snapshot.series, use.entity, use.direction, _TREND).strip()
@@ -83,7 +83,7 @@ def _row(
 
 
 def _states(diagnosis: Diagnosis, verdict: ShownVerdict, entity: str) -> list[tuple[str, str]]:
-    """The states of an element: the verdict on it, and its share of the latency. Each is (text, style)."""
+    """(text, style) of each state of an element: the verdict on it, and its share of the latency."""
     states = []
     if any(entity in b.elements for b in verdict.bottlenecks):
         states.append(("LIMITS", "bold red"))
@@ -98,10 +98,10 @@ def _states(diagnosis: Diagnosis, verdict: ShownVerdict, entity: str) -> list[tu
 
 
 def _delay(diagnosis: Diagnosis, verdict: ShownVerdict, entity: str) -> str:
-    """The time that I/O spends at an element, of each direction."""
+    """The time that I/Os spend at an element, for each direction."""
     times = []
     for budget in words.budgets_of(diagnosis, verdict.step.name):
-        seconds = sum(words.middle(part.seconds) for part in budget.parts if part.entity == entity)
+        seconds = sum(words.midpoint(part.seconds) for part in budget.parts if part.entity == entity)
         if seconds > 0:
             times.append(f"{duration(seconds)} of {budget.direction}")
     return ", ".join(times)
@@ -118,7 +118,7 @@ def _details(
     for budget in words.budgets_of(diagnosis, verdict.step.name) if verdict is not None else ():
         for part in budget.parts:
             if part.entity == entity:
-                share = words.share_text(words.middle(part.seconds), budget.total_seconds)
+                share = words.share_text(words.midpoint(part.seconds), budget.total_seconds)
                 yield from wrapped("waits", f"{share} of {budget.direction}: {words.part_text(part)}", width)
     for cleared in diagnosis.cleared:
         if cleared.entity == entity:

@@ -1,4 +1,4 @@
-"""The verdict on the screen: what limits, the evidence, Little's law of the step, and what to do."""
+"""The verdict on the screen: the limit, the evidence, Little's law of the step, and the first action."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _OTHER_STYLE = "bold white on blue"
 
 
 def headline(debounced: DebouncedVerdict, verdict: ShownVerdict, now: Now, at_seconds: float, width: int) -> Text:
-    """The verdict in one line, and when it was judged; a narrow screen has room for its first words only.
-    `at_seconds`: when it was judged, seconds after the start of the run."""
+    """The verdict in one line, and its age; a narrow screen has room for its first words only. `at_seconds`: when it
+    was judged, seconds after the start of the run."""
     step_verdict = verdict.step.verdict
     measured = verdict.step.windows_used >= JUDGED_WINDOWS
     style = _STYLES.get(step_verdict.kind, _OTHER_STYLE) if measured else _STYLES["cannot_tell"]
@@ -46,7 +46,7 @@ def headline(debounced: DebouncedVerdict, verdict: ShownVerdict, now: Now, at_se
 
 
 def changed(debounced: DebouncedVerdict, verdict: ShownVerdict, width: int) -> list[Text]:
-    """The verdict before the last change, and the reason of the change; [] where it has not changed."""
+    """The verdict before the last change, and the reason for the change; [] if it has not changed."""
     previous = debounced.previous
     if previous is None:
         return []
@@ -60,14 +60,14 @@ def changed(debounced: DebouncedVerdict, verdict: ShownVerdict, width: int) -> l
 
 
 def _difference(candidate: ShownVerdict, verdict: ShownVerdict) -> str:
-    """How a verdict differs from the shown one, in a few words."""
+    """The difference between a verdict and the shown one, in a few words."""
     if candidate.step.verdict.kind != verdict.step.verdict.kind or not candidate.bottlenecks:
         return words.KINDS[candidate.step.verdict.kind].lower()
     return " and ".join(words.short(entity) for entity in candidate.bottlenecks[0].elements)
 
 
 def limits(verdict: ShownVerdict, width: int) -> list[Text]:
-    """The elements that limit, and Little's law of the step."""
+    """The limiting elements, and Little's law of the step."""
     by_elements: dict[frozenset[str], list[Bottleneck]] = {}
     for bottleneck in verdict.bottlenecks:
         by_elements.setdefault(frozenset(bottleneck.elements), []).append(bottleneck)
@@ -76,7 +76,7 @@ def limits(verdict: ShownVerdict, width: int) -> list[Text]:
 
 
 def evidence(verdict: ShownVerdict, width: int) -> list[Text]:
-    """The evidence, the strongest first."""
+    """The evidence, strongest first."""
     because = verdict.bottlenecks[0].because if verdict.bottlenecks else verdict.step.verdict.because
     return [
         text
@@ -103,7 +103,7 @@ def overturned_by(verdict: ShownVerdict, width: int) -> list[Text]:
 
 
 def _limit(bottlenecks: Sequence[Bottleneck], width: int) -> Iterator[Text]:
-    """One limit, which may apply in both directions."""
+    """A limit, which may apply to both directions."""
     first = bottlenecks[0]
     elements = " and ".join(words.short(entity) for entity in first.elements)
     yield from wrapped("where", f"{elements}, {' and '.join(b.direction for b in bottlenecks)}", width, "bold")
@@ -113,7 +113,7 @@ def _limit(bottlenecks: Sequence[Bottleneck], width: int) -> Iterator[Text]:
 
 
 def _law(verdict: ShownVerdict) -> str:
-    """Little's law of the step: what latency follows from the I/Os in flight and the throughput."""
+    """Little's law of the step: the latency that follows from I/Os in flight and throughput."""
     results = verdict.step.directions
     latencies = ", ".join(f"{name} {duration(result.latency_seconds.mean)}" for name, result in results.items())
     in_flight = verdict.step.in_flight.measured

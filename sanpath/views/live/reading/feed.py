@@ -13,7 +13,7 @@ from sanpath.model import MARK
 from sanpath.views.live.reading.snapshot import Snapshot
 
 SIZE_BYTES = 8
-"""A response is preceded by its size, an integer of so many bytes in big-endian order."""
+"""Length of the size before each response: a big-endian integer."""
 SNAPSHOT = "snapshot"
 """The line that requests a snapshot."""
 
@@ -22,33 +22,34 @@ class SnapshotFeed(Protocol):
     """The source of the screen's snapshots."""
 
     async def snapshot(self) -> Snapshot:
-        """A new snapshot of the recording."""
+        """Return a new snapshot of the recording."""
 
     async def mark(self, text: str) -> str:
-        """Add a mark to the recording, at the time of the call. Returns the reason of a failure, "" on success."""
+        """Add a mark to the recording, at the time of the call. Returns the reason for a failure, "" on success."""
 
     async def close(self) -> None:
-        """End the feed: no more snapshots are wanted."""
+        """Close the feed."""
 
 
 class ReaderProcess:
-    """Snapshots from `python -m sanpath.views.live.reading.reader`, started at first use and again after a crash."""
+    """Snapshots from `python -m sanpath.views.live.reading.reader`, which starts at first use and again after a
+    crash."""
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
         self._command, self._environment = command, environment
         self._process: asyncio.subprocess.Process | None = None
-        # `close` waits for a process that is being started: otherwise it would survive.
+        # `close` waits for a process that is just starting: otherwise it would survive.
         self._starting = asyncio.Lock()
-        # One request after the other: responses come in the order of the requests.
+        # Responses come in the order of the requests, so only one request is sent at a time.
         self._requesting = asyncio.Lock()
 
     async def snapshot(self) -> Snapshot:
-        """A new snapshot of the recording. A reader that has died gives one with a `failure`."""
+        """Return a new snapshot of the recording. After the reader has died, it has a `failure`."""
         response = await self._request(SNAPSHOT)
         return response if isinstance(response, Snapshot) else Snapshot(time.time(), None, str(response))
 
     async def mark(self, text: str) -> str:
-        """Add a mark to the recording. Returns the reason of a failure, "" on success."""
+        """Add a mark to the recording. Returns the reason for a failure, "" on success."""
         response = await self._request(f"{MARK} {time.time_ns() // 1000} {' '.join(text.split())}")
         return response if isinstance(response, str) else ""
 
@@ -74,7 +75,7 @@ class ReaderProcess:
             *self._command,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,  # It would write over the screen.
+            stderr=asyncio.subprocess.DEVNULL,  # It would overwrite the screen.
             env=self._environment,
             start_new_session=True,
         )

@@ -26,20 +26,20 @@ from sanpath.views.live.reading.priority import processors
 from sanpath.views.live.reading.snapshot import Snapshot
 
 LIVE_SECONDS = 3600.0
-"""A snapshot reads the last hour: its time and memory are the same on the second day as in the second hour."""
+"""A snapshot reads the last hour, so that its time and memory do not grow with the length of the run."""
 
 
 @cache
 def _rulebook(choice: Choice) -> tuple[Sequence[Rule], Site]:
-    """Read once: parsing the rules costs as much as judging a minute of a test."""
+    """Load the rules once: parsing them costs as much as judging a minute of a test."""
     return rules_of(choice)
 
 
 def prepare(choice: Choice) -> None:
-    """Load what every snapshot needs, while no load runs yet that would miss the processor time."""
+    """Load what every snapshot needs before a load starts that would miss the processor time."""
     import sanpath.diagnose  # noqa: F401
 
-    with suppress(SanpathError):  # The first snapshot reports it.
+    with suppress(SanpathError):  # The first snapshot reports the error.
         _rulebook(choice)
 
 
@@ -48,8 +48,8 @@ def read_snapshot(
 ) -> Snapshot:
     """Read and judge the last hour of a recording, finished or growing.
 
-    Errors are reported in `failure`: the next snapshot may succeed. `previous`: the last snapshot; older steps keep
-    their results from it. `cache`: see Recording.
+    Errors are reported in `failure`: the next snapshot may succeed. `previous`: the last snapshot; results of older
+    steps are taken from it. `cache`: see Recording.
     """
     from sanpath.diagnose import (  # Only the reader process judges; the screen shows snapshots.
         conclude,
@@ -69,13 +69,13 @@ def read_snapshot(
             diagnosis = conclude(recording, facts, judgements, rules, site)
             return diagnosis, series(recording, facts.topology, facts), io_path(facts.topology)
 
-        # Recorders write every five seconds: until then there is nothing new to judge.
+        # Recorders write every five seconds: nothing new can be judged in between.
         with without_garbage_collection():
             diagnosis, lines, path = recording.remembered("diagnosis", (recording.state(), choice), judged)
         polls = recording.polls()
         return Snapshot(
             taken,
-            _with_older_steps(diagnosis, previous, recording.since_us),
+            _add_older_steps(diagnosis, previous, recording.since_us),
             ended=recording.ended,
             newest=max((poll.ended for poll in polls), default=0) / 1e6,
             command=tuple(recording.load_command),
@@ -94,10 +94,10 @@ def read_snapshot(
     return Snapshot(taken, None, failure, cost_seconds=cost, machine=machine, idle_ratio=idle_ratio)
 
 
-def _with_older_steps(diagnosis: Diagnosis, previous: Snapshot | None, since_us: int | None) -> Diagnosis:
+def _add_older_steps(diagnosis: Diagnosis, previous: Snapshot | None, since_us: int | None) -> Diagnosis:
     """The diagnosis with the earlier results of steps whose samples are no longer read.
 
-    `since_us`: the time from which on samples are read, None: all of them.
+    `since_us`: start of the samples that are read, None: all are read.
     """
     if since_us is None or previous is None or previous.diagnosis is None:
         return diagnosis

@@ -1,4 +1,4 @@
-"""When the next verdict is due: soon while something changes, seldom while nothing does and the machine is busy."""
+"""When the next verdict is due: soon while something changes, rarely while nothing does and the machine is busy."""
 
 from __future__ import annotations
 
@@ -17,23 +17,24 @@ if TYPE_CHECKING:
 
 LOOK_SECONDS = 1.0
 """How often the pulse is looked at."""
-_LOOKS = 5
-"""What most of so many looks show counts: one late poll, or one second with other figures, is no change."""
+_MIN_LOOKS = 5
+"""Number of looks whose median counts: one late poll, or one second with other figures, is not a change."""
 _GROWTH_RATIO = 0.5
-"""A verdict on twice as long a time without a change is worth half as many further ones: the pause grows with it."""
+"""A verdict on twice as long a time without a change is worth half as much as a new one: the pause grows with it."""
 _QUIET_SHARE = 0.0015
-"""While nothing changes, verdicts may cost this share of all processors: pulse and drawing take as much again."""
+"""Share of all processors that verdicts may cost while nothing changes: pulse and drawing cost as much again."""
 _LONGEST_SECONDS = 60.0
-"""A run that has not changed for hours is still judged again after so long, or after the shortest pause if longer."""
+"""A run that has not changed for hours is judged again after this time, or after the shortest pause if that is
+longer."""
 _MOVED_RATIO = 0.25
-"""A figure that differs by more than this ratio from the one at the last verdict has changed."""
-_LEAST_UTILISATION = 0.5
-"""Lower utilisations are compared as if one of them was this: a tenth of the link is the least change."""
+"""A figure has changed if it differs by more than this ratio from its value at the last verdict."""
+_MIN_UTILISATION = 0.5
+"""Lower utilisations are compared as if one of them was this: smaller changes do not count."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """What a change in a pulse is seen by. `figures`: name → (value, least value to compare with)."""
+    """The values of a pulse that show a change. `figures`: name → (value, least value for the comparison)."""
 
     figures: Mapping[tuple[str, str], tuple[float, float]] = field(default_factory=dict)
     late: frozenset[str] = frozenset()
@@ -49,11 +50,11 @@ class Pace:
         self._soon_seconds = 0.0
         self._verdict: tuple[object, ...] | None = None
         self._phase: tuple[object, ...] | None = None
-        self._looks: deque[_Look] = deque(maxlen=_LOOKS)
+        self._looks: deque[_Look] = deque(maxlen=_MIN_LOOKS)
         self._reference: _Look | None = None
 
     async def wait(self, snapshot: Snapshot, verdict: DebouncedVerdict) -> None:
-        """Wait until the next verdict is due. `snapshot`: the last one; `verdict`: what the screen shows of it."""
+        """Wait until the next verdict is due. `snapshot`: the last one; `verdict`: the shown verdict."""
         judged_at = self._clock()
         if self._is_news(snapshot, verdict):
             self._changed_at = judged_at
@@ -65,10 +66,10 @@ class Pace:
             self.look()
 
     def look(self) -> None:
-        """Look at the pulse: whatever has changed in it is judged soon.
+        """Look at the pulse: a change in it is judged soon.
 
-        Another step or a mark also starts the growth of the pauses anew; other figures only do if they change the
-        verdict: the throughput of a machine that others use never stands still.
+        A new step or a mark also resets the length of the pauses. Other figures do so only if they change the
+        verdict: the throughput of a shared machine never stands still.
         """
         pulse = self._pulse()
         phase = (pulse.step, pulse.last_step, pulse.additions) if pulse is not None else None
@@ -76,17 +77,17 @@ class Pace:
         if changed:
             self._looks.clear()
         if pulse is not None:
-            self._looks.append(_looked(pulse))
+            self._looks.append(_look_at(pulse))
         usual = self._usual()
         if self._reference is None:
             self._reference = usual
         if changed:
             self.renew()
-        elif usual is not None and self._reference is not None and _differ(self._reference, usual):
+        elif usual is not None and self._reference is not None and _is_changed(self._reference, usual):
             self._judge_soon()
 
     def renew(self) -> None:
-        """Something has changed: let a verdict follow soon, and others after it."""
+        """Something has changed: let a verdict follow soon, and shorten the pauses after it."""
         self._changed_at = self._clock()
         self._judge_soon()
 
@@ -103,7 +104,7 @@ class Pace:
         return max(soon, min(_GROWTH_RATIO * quiet_seconds, allowed_seconds, _LONGEST_SECONDS))
 
     def _is_news(self, snapshot: Snapshot, verdict: DebouncedVerdict) -> bool:
-        """Whether a snapshot says something else than the one before it, or must soon be confirmed."""
+        """Whether a snapshot gives a different verdict than the one before, or must soon be confirmed."""
         shown = verdict.shown
         before = self._verdict
         self._verdict = (*shown.key, shown.step.name, shown.step.verdict.grade) if shown is not None else None
@@ -111,37 +112,37 @@ class Pace:
         return unconfirmed or self._verdict is None or self._verdict != before
 
     def _usual(self) -> _Look | None:
-        """What most of the last looks show. None: there were not enough."""
-        if len(self._looks) < _LOOKS:
+        """The usual values of the last looks. None: too few looks."""
+        if len(self._looks) < _MIN_LOOKS:
             return None
         names = {name for look in self._looks for name in look.figures}
-        shown = {name: [look.figures[name] for look in self._looks if name in look.figures] for name in names}
-        figures = {name: (median(value for value, _ in seen), seen[0][1]) for name, seen in shown.items()}
+        values = {name: [look.figures[name] for look in self._looks if name in look.figures] for name in names}
+        figures = {name: (median(value for value, _ in entries), entries[0][1]) for name, entries in values.items()}
         sources = frozenset().union(*(look.late for look in self._looks))
-        late = (source for source in sources if 2 * sum(source in look.late for look in self._looks) > _LOOKS)
+        late = (source for source in sources if 2 * sum(source in look.late for look in self._looks) > _MIN_LOOKS)
         return _Look(figures, frozenset(late))
 
 
-def _looked(pulse: Pulse) -> _Look:
+def _look_at(pulse: Pulse) -> _Look:
     late = frozenset(name for name, source in pulse.ages.items() if source.late)
     return _Look(dict(_figures(pulse)), late)
 
 
 def _figures(pulse: Pulse) -> Iterator[tuple[tuple[str, str], tuple[float, float]]]:
-    """Yield what the load reaches, and how busy its busiest link is."""
+    """Yield the load's throughput and latency, and the utilisation of its busiest link."""
     for load in pulse.loads:
         yield (load.direction, "ops"), (load.ops_per_second, 0.0)
         if load.latency_seconds is not None:
             yield (load.direction, "latency"), (load.latency_seconds, 0.0)
     if links := pulse.current_links:
-        yield ("busiest", "link"), (max(link.utilisation for link in links), _LEAST_UTILISATION)
+        yield ("busiest", "link"), (max(link.utilisation for link in links), _MIN_UTILISATION)
 
 
-def _differ(before: _Look, after: _Look) -> bool:
-    """Whether a source has become late or answers again, or a figure is another one."""
+def _is_changed(before: _Look, after: _Look) -> bool:
+    """Whether a source has become late or answers again, or a figure has changed."""
     if before.late != after.late or before.figures.keys() != after.figures.keys():
         return True
     return any(
-        abs(value - before.figures[name][0]) > _MOVED_RATIO * max(value, before.figures[name][0], least)
-        for name, (value, least) in after.figures.items()
+        abs(value - before.figures[name][0]) > _MOVED_RATIO * max(value, before.figures[name][0], floor)
+        for name, (value, floor) in after.figures.items()
     )

@@ -1,8 +1,8 @@
 """`python -m sanpath.views.live.reading.reader FOLDER [CHOICE]`: reads snapshots of a recording on request.
 
-It is a separate process: judging a long recording takes seconds, and the screen must answer its keys meanwhile.
-A line on standard input requests a snapshot, or adds a mark: `mark MICROSECONDS TEXT`. The response is written to
-standard output (see feed.py): a snapshot, or the reason why the mark could not be added. A closed input ends it.
+It is a separate process: judging a long recording takes seconds, and the screen must still respond to keys. A line on
+standard input requests a snapshot, or adds a mark: `mark MICROSECONDS TEXT`. The response on standard output (see
+feed.py) is a snapshot, or the reason why the mark could not be added. A closed input ends the process.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from sanpath.views.live.reading.snapshot import Snapshot
 def main(folder: Location, choice: Choice) -> None:
     """Answer requests until the input is closed."""
     prepare(choice)
-    if not _has_ended(folder):  # Without a load there is nothing to yield to, and a person waits.
+    if not _has_ended(folder):  # Without a load, the reader need not lower its priority, and a person waits.
         lower_priority()
     responses = sys.stdout.buffer
     sys.stdout = sys.stderr
@@ -51,7 +51,7 @@ def _has_ended(folder: Location) -> bool:
 
 
 def _add_mark(folder: Location, argument: str) -> str:
-    """Add the mark `MICROSECONDS TEXT`. Returns the reason of a failure, "" on success."""
+    """Add the mark `MICROSECONDS TEXT`. Returns the reason for a failure, "" on success."""
     time_us, _, text = argument.partition(" ")
     try:
         add_mark(folder, int(time_us), text)

@@ -1,4 +1,4 @@
-"""Chooses the verdict that the screen shows: that of which step, and without flicker."""
+"""Chooses the step whose verdict the screen shows, and avoids flicker."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ class ShownVerdict:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """The values that distinguish one verdict from another. Figures, grade, windows and the order of coincident
-        elements are not among them."""
+        """The values that distinguish verdicts: without figures, grade, windows and the order of coincident
+        elements."""
         return self.step.verdict.kind, *((b.direction, frozenset(b.elements)) for b in self.bottlenecks)
 
 
 CONFIRMED_WINDOWS = 2
-"""A different verdict of the same step must hold over this many more windows before it is shown."""
+"""A different verdict on the same step must hold for this many more windows before it is shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class DebouncedVerdict:
     """A verdict that changes only when snapshots with new data repeat the same new verdict.
 
-    It must hold over two more windows of the step. For a newer step, which has enough windows already, two snapshots
+    It must hold for two more windows of the step. For a newer step, which has enough windows already, two snapshots
     suffice. `shown`: None before the first I/O. `previous`: the verdict that it replaced, None: none. `candidate`:
     the other verdict, as it first appeared; None: there is none.
     """
@@ -60,7 +60,7 @@ class DebouncedVerdict:
 
 
 def verdict_of(diagnosis: Diagnosis, cursor: Cursor) -> ShownVerdict | None:
-    """The verdict of the step that the cursor selects. None: no load has done any I/O yet."""
+    """The verdict on the step that the cursor selects. None: no load has done any I/O yet."""
     step = _step(diagnosis, cursor)
     if step is None:
         return None

@@ -1,4 +1,4 @@
-"""A snapshot of a recording: its diagnosis, its lines over time, its I/O path, and how fresh every source is."""
+"""A snapshot of a recording: its diagnosis, its lines over time, its I/O path, and the age of each source's data."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # The screen is drawn before anything has to be computed.
+if TYPE_CHECKING:  # The screen is drawn before anything is computed.
     from sanpath.diagnosis.model import Diagnosis
     from sanpath.facts.timeline import Series
     from sanpath.pulse.model import Freshness
@@ -16,12 +16,12 @@ if TYPE_CHECKING:  # The screen is drawn before anything has to be computed.
 TICK_SECONDS = 2.0
 """The shortest time between two snapshots."""
 _IDLE_SHARE, _BUSY_SHARE = 0.1, 0.02
-"""Snapshots may cost a tenth of one processor, and on a busy machine at most a fiftieth of all of them: the load must
-not miss that processor time."""
+"""Snapshots may cost a tenth of one processor, and on a busy machine at most a fiftieth of all of them, so that the
+load does not lack processor time."""
 _BUSY_IDLE_RATIO = 0.5
-"""A machine with a lower idle ratio is busy: hardware threads share a core, and one slows the other down."""
+"""A machine with a lower idle ratio is busy: hardware threads share a core and slow each other down."""
 SILENT_SECONDS = 90.0
-"""A recorder without news for longer has died: the longest back-off of a failing source is 60 s."""
+"""A recorder without news for longer is dead: the longest back-off of a failing source is 60 s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +29,10 @@ class Snapshot:
     """The result of reading a recording once.
 
     `taken` and `newest`: epoch seconds of the reading, and of the last poll in it (0: none). `diagnosis` None:
-    `failure` gives the reason. `ended`: every writer has ended as it should. `series`: lines over time, None without
-    a diagnosis. `io_path`: the stops of the test's I/O, from the load down. `cost_seconds`: processor time of the
-    reading. `machine`: the tick counts of all processors at that time. `idle_ratio`: the ratio of ticks that were
-    idle since the previous snapshot. None: not known.
+    `failure` gives the reason. `ended`: every writer has ended normally. `series`: lines over time, None without a
+    diagnosis. `io_path`: the stops of the test's I/O, from the load down. `cost_seconds`: processor time of the
+    reading. `machine`: the tick counts of all processors at that time. `idle_ratio`: the share of idle ticks since
+    the previous snapshot. None: unknown.
     """
 
     taken: float
@@ -50,7 +50,7 @@ class Snapshot:
 
     @property
     def silent(self) -> bool:
-        """Whether the recorder has stopped without an end mark, as a killed one does."""
+        """Whether the recorder has stopped without an end mark, as after a kill."""
         return not self.ended and self.newest > 0 and self.taken - self.newest > SILENT_SECONDS
 
     @property
@@ -64,8 +64,7 @@ class Snapshot:
 
     @property
     def pause_seconds(self) -> float:
-        """How long to wait at least before the next snapshot; see also `Pace`. The first verdict is worth more than
-        the pauses after it."""
+        """The shortest pause before the next snapshot; see also `Pace`. The first verdict comes without a pause."""
         share = _IDLE_SHARE
         if self.machine is not None and self.is_busy and self._has_verdict:
             share = min(share, _BUSY_SHARE * self.machine.number)
