@@ -18,7 +18,7 @@ from sanpath.config import secret_from_reference
 from sanpath.errors import UsageError
 from sanpath.masking import printable
 from sanpath.plugin import SecretStr
-from sanpath.recorder.discovery import Agent, Surroundings, answering, surroundings
+from sanpath.recorder.discovery import Agent, Surroundings, find_agents, read_local_surroundings
 from sanpath.units import first_of
 
 _HEAD = "# Written by sanpath init --yes. Every key of every source: sanpath init --example --into example.yaml\n"
@@ -36,14 +36,14 @@ def defaults(hosts: Sequence[str], community: str) -> str:
     """
     secret = secret_from_reference(community, "--community") if community else SecretStr(_PUBLIC)
     named = [_host_and_port(host) for host in hosts]
-    local = asyncio.run(surroundings())
+    local = asyncio.run(read_local_surroundings())
     _print_surroundings(local)
     announced = [(neighbour.address, _SNMP_PORT) for neighbour in local.neighbours if neighbour.address]
     candidates = list(dict.fromkeys([*named, *announced]))
     sources: list[dict[str, Any]] = []
     if Path("/proc/diskstats").exists():
         sources.append({"name": platform.node() or "this-host", "collector": "linux_host"})
-    agents = asyncio.run(answering(candidates, secret))
+    agents = asyncio.run(find_agents(candidates, secret))
     for (host, port), agent in zip(candidates, agents, strict=True):
         if agent is None:
             described = community or "the community 'public'"

@@ -8,5 +8,5 @@ from sanpath.recorder.process import main
 code = main()
 sys.stdout.flush()
 sys.stderr.flush()
-# A blocking source may hang in its daemon thread; an ordinary exit would wait for what it holds.
+# A blocking source may hang in its daemon thread; a normal exit would wait for its locks.
 os._exit(code)

@@ -15,7 +15,7 @@ from sanpath import registry
 from sanpath.errors import CollectorError, Failure
 from sanpath.model import Rows, SourceEntity, SourceLink
 from sanpath.plugin import Check, Clock, Collector, Cost, SourceConfig, Spec
-from sanpath.recorder.sources.background import in_background
+from sanpath.recorder.sources.background import run_in_background
 from sanpath.recorder.sources.source import CLOSE_SECONDS, OPEN_SECONDS, NewContext
 from sanpath.recording.writing.clock import RecorderClock
 
@@ -25,7 +25,7 @@ ResultT = TypeVar("ResultT")
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """The cost of an inventory or a poll. `items`: entities and links, or rows of samples."""
+    """The cost of an inventory or a poll. `items`: number of entities and links, or of rows of samples."""
 
     seconds: float
     requests: int
@@ -38,8 +38,8 @@ class SourceCheck:
     """The result of checking one source.
 
     `clock_offset_seconds`: its clock minus ours, within ± `clock_uncertainty_seconds`; None: it reports no time.
-    `unreadable`: what the account may not read, and what remains unknown. An effort is None when its stage was not
-    reached. `failure`: a value of `errors.Failure` or "defect", in `stage`; "" when the source answered everything.
+    `unreadable`: what the account may not read, and what remains unknown. An effort is None if its stage was not
+    reached. `failure`: a value of `errors.Failure` or "defect", in `stage`; "" if the source answered everything.
     """
 
     name: str
@@ -64,7 +64,7 @@ class SourceCheck:
 
     @property
     def fits(self) -> bool:
-        """Whether a poll ends within its budget; True when there was no poll."""
+        """Whether a poll ends within its budget; True if there was no poll."""
         return self.poll is None or self.poll.seconds <= self.budget_seconds
 
     @property
@@ -111,13 +111,13 @@ async def check_source(
         return await probe.run()
     limit = len(STAGES) * probe.limit_seconds + CLOSE_SECONDS
     try:
-        return await in_background(lambda: asyncio.run(probe.run()), limit)
+        return await run_in_background(lambda: asyncio.run(probe.run()), limit)
     except TimeoutError:
         return probe.failed(Failure.UNREACHABLE.value, f"it blocked and did not return within {limit:g} s")
 
 
 class _Probe:
-    """Takes one source through the stages and collects the results."""
+    """Takes a source through the stages and collects the results."""
 
     def __init__(
         self,
@@ -160,20 +160,20 @@ class _Probe:
 
     @property
     def _has_answered(self) -> bool:
-        """Whether anything has come from the source: some collectors ask it nothing before the stage "identity"."""
+        """Whether the source has answered anything: some collectors send nothing before the stage "identity"."""
         return self._stage in ("inventory", "poll") or (self._stage == "identity" and self._cost.bytes_in > 0)
 
     async def _run_stages(self) -> None:
         collector = self._collector_class(self._config)
         try:
             seconds = max(self.limit_seconds, collector.open_seconds)
-            await self._within("login", collector.open(self._context), seconds)
-            asked_us = self._clock.now_us()
-            check = await self._within("identity", collector.check(self._context))
-            self._result = replace(self._result, **_identity_fields(check, asked_us, self._clock.now_us()))
-            effort = await self._effort("inventory", collector.inventory(self._context))
+            await self._run_within("login", collector.open(self._context), seconds)
+            sent_us = self._clock.now_us()
+            check = await self._run_within("identity", collector.check(self._context))
+            self._result = replace(self._result, **_identity_fields(check, sent_us, self._clock.now_us()))
+            effort = await self._measure("inventory", collector.inventory(self._context))
             self._result = replace(self._result, inventory=effort)
-            samples = await self._effort("poll", collector.poll(self._context))
+            samples = await self._measure("poll", collector.poll(self._context))
             self._result = replace(self._result, poll=samples)
         finally:
             # Logging out is optional: its failure does not change the result.
@@ -181,10 +181,10 @@ class _Probe:
                 async with asyncio.timeout(CLOSE_SECONDS):
                     await collector.close()
 
-    async def _effort(self, stage: str, items: AsyncIterator[object]) -> Effort:
+    async def _measure(self, stage: str, items: AsyncIterator[object]) -> Effort:
         self._cost.requests = self._cost.bytes_in = 0
         started = time.monotonic()
-        count = await self._within(stage, self._count(items))
+        count = await self._run_within(stage, self._count(items))
         return Effort(time.monotonic() - started, self._cost.requests, self._cost.bytes_in, count)
 
     async def _count(self, items: AsyncIterator[object]) -> int:
@@ -195,18 +195,18 @@ class _Probe:
                 self._inventory.append((self._config.name, self._clock.now_us(), item))
         return count
 
-    async def _within(self, stage: str, work: Awaitable[ResultT], seconds: float | None = None) -> ResultT:
+    async def _run_within(self, stage: str, work: Awaitable[ResultT], seconds: float | None = None) -> ResultT:
         self._stage = stage
         async with asyncio.timeout(seconds or self.limit_seconds):
             return await work
 
 
-def _identity_fields(check: Check, asked_us: int, answered_us: int) -> dict[str, Any]:
-    """Return the fields of a check; the clock offset assumes the middle of the round trip, ± half of it."""
+def _identity_fields(check: Check, sent_us: int, answered_us: int) -> dict[str, Any]:
+    """Return the fields of a check. The clock offset assumes the middle of the round trip, ± half of it."""
     fields: dict[str, Any] = {"identity": check.identity, "unreadable": check.unreadable}
     if check.device_time is not None:
-        fields["clock_offset_seconds"] = (check.device_time - (asked_us + answered_us) / 2) / 1e6
-        fields["clock_uncertainty_seconds"] = (answered_us - asked_us) / 2e6
+        fields["clock_offset_seconds"] = (check.device_time - (sent_us + answered_us) / 2) / 1e6
+        fields["clock_uncertainty_seconds"] = (answered_us - sent_us) / 2e6
     return fields
 
 

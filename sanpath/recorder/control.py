@@ -1,14 +1,14 @@
-"""The protocol between the recorder process and the process that starts it, apart from the request: commands, an exit
-code."""
+"""The protocol between the recorder process and the process that starts it: commands and an exit code."""
 
 from __future__ import annotations
 
 STOP = "stop"
 RUN, CUT, END = "run ", "cut", "end "
-"""Commands of a probe: run a step, cut the running one short, end the run. An order follows the first and last."""
+"""Commands of a probe: run a step, cut the current one short, end the run. An order follows the first and the
+last."""
 ABORT = "abort"
 UNWRITTEN = 4
-"""The recorder's exit code when the recording could not be written completely."""
+"""The recorder's exit code if the recording could not be written completely."""
 
 PYTHONPATH_BEFORE = "SANPATH_PYTHONPATH"
-"""The variable that passes the user's PYTHONPATH to the recorder, which restores it for the load command."""
+"""The variable that passes the user's PYTHONPATH to the recorder, which sets it again for the load command."""

@@ -1,5 +1,6 @@
-"""What this machine knows about its SAN: multipath devices, neighbours, and which named hosts answer SNMP. No network
-is scanned: one request goes to each host that the user or LLDP names, and none to other hosts.
+"""What this machine knows about its SAN: multipath devices, neighbours, and named hosts that answer SNMP.
+
+No network is scanned: only hosts that the user or LLDP names get a request.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ _UUIDS, _NAMES, _ARP = "/sys/block/dm-*/dm/uuid", "/sys/block/dm-*/dm/name", "/p
 _SYSTEM_DESCRIPTION, _SYSTEM_NAME = "1.3.6.1.2.1.1.1.0", "1.3.6.1.2.1.1.5.0"
 """sysDescr and sysName of SNMPv2-MIB (RFC 3418)."""
 _TIMEOUT_SECONDS = 2.0
-"""How long an agent or lldpd may take to answer: what does not is left out of the proposal."""
+"""How long an agent or lldpd may take to answer; a slower one is left out of the proposal."""
 _INCOMPLETE = "0x0"
 """ARP flags of an address that did not answer (linux/if_arp.h)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """A device at the other end of a cable, by LLDP. `address`: IPv4 of its management; "": it announces none."""
+    """A device at the other end of a cable, from LLDP. `address`: IPv4 of its management; "": none announced."""
 
     interface: str
     name: str
@@ -35,7 +36,7 @@ class Neighbour:
 @dataclass(frozen=True, slots=True)
 class Surroundings:
     """What this machine knows about its surroundings. `multipath`: names of multipath devices. `arp`: addresses that
-    it has talked to."""
+    it has communicated with."""
 
     multipath: tuple[str, ...] = ()
     neighbours: tuple[Neighbour, ...] = ()
@@ -52,15 +53,15 @@ class Agent:
     description: str
 
 
-async def surroundings() -> Surroundings:
-    """Read what this machine knows about its surroundings. What is missing or may not be read is empty."""
+async def read_local_surroundings() -> Surroundings:
+    """Read what this machine knows about its surroundings. Missing or unreadable parts are empty."""
     from sanpath.transport.context import LiveContext
 
-    return await surroundings_of(LiveContext(RecorderClock(), Cost()).machine())
+    return await read_surroundings(LiveContext(RecorderClock(), Cost()).machine())
 
 
-async def surroundings_of(machine: Machine) -> Surroundings:
-    """Read what a machine knows about its surroundings. `lldpctl` needs root or its group; without it, no neighbours
+async def read_surroundings(machine: Machine) -> Surroundings:
+    """Read what a machine knows about its surroundings. `lldpctl` needs root or its group; otherwise no neighbours
     are found."""
     files = await machine.read([_UUIDS, _NAMES, _ARP])
     try:
@@ -70,8 +71,8 @@ async def surroundings_of(machine: Machine) -> Surroundings:
         lldp = CommandReply(1, b"", b"")
     return Surroundings(
         tuple(multipath_devices(files)),
-        tuple(lldp_neighbours(lldp.output.decode(errors="replace"))) if lldp.exit_code == 0 else (),
-        tuple(arp_addresses(files.get(_ARP, b"").decode(errors="replace"))),
+        tuple(parse_lldp(lldp.output.decode(errors="replace"))) if lldp.exit_code == 0 else (),
+        tuple(parse_arp(files.get(_ARP, b"").decode(errors="replace"))),
     )
 
 
@@ -82,7 +83,7 @@ def multipath_devices(files: Mapping[str, bytes]) -> list[str]:
     return sorted(name for name in names if name)
 
 
-def arp_addresses(text: str) -> Iterator[str]:
+def parse_arp(text: str) -> Iterator[str]:
     """Yield the addresses of /proc/net/arp that have answered (columns: address, type, flags, …)."""
     for line in text.splitlines()[1:]:
         columns = line.split()
@@ -90,24 +91,24 @@ def arp_addresses(text: str) -> Iterator[str]:
             yield columns[0]
 
 
-def lldp_neighbours(text: str) -> Iterator[Neighbour]:
-    """Yield the neighbours of `lldpctl -f json`, which writes a list with one item as that item. Invalid output
-    yields none."""
+def parse_lldp(text: str) -> Iterator[Neighbour]:
+    """Yield the neighbours in the output of `lldpctl -f json`, which writes a list with one item as that item.
+    Invalid output yields none."""
     try:
         document = json.loads(text)
     except ValueError:
         return
     for interfaces in json_objects(json_object(json_object(document).get("lldp")).get("interface"), or_one=True):
         for interface, neighbour in interfaces.items():
-            for name, chassis in _chassis(json_object(neighbour).get("chassis")):
+            for name, chassis in _parse_chassis(json_object(neighbour).get("chassis")):
                 addresses = json_object(chassis).get("mgmt-ip")
                 listed = addresses if isinstance(addresses, list) else [addresses]
                 ipv4 = next((text for text in map(str, listed) if _is_ipv4(text)), "")
                 yield Neighbour(str(interface), name, ipv4)
 
 
-def _chassis(chassis: object) -> Iterator[tuple[str, object]]:
-    """Yield (name, chassis): by its name, or the chassis itself where it announces no name."""
+def _parse_chassis(chassis: object) -> Iterator[tuple[str, object]]:
+    """Yield (name, chassis). The chassis is below its name, or has no name."""
     if isinstance(chassis, dict):
         if "id" in chassis:
             yield "", chassis
@@ -123,12 +124,12 @@ def _is_ipv4(text: str) -> bool:
     return True
 
 
-async def answering(hosts: Sequence[tuple[str, int]], community: SecretStr) -> list[Agent | None]:
+async def find_agents(hosts: Sequence[tuple[str, int]], community: SecretStr) -> list[Agent | None]:
     """Send one GET to each (host, UDP port); None: it does not answer, or not to this community."""
-    return list(await asyncio.gather(*(_ask(host, port, community) for host, port in hosts)))
+    return list(await asyncio.gather(*(_get_agent(host, port, community) for host, port in hosts)))
 
 
-async def _ask(host: str, port: int, community: SecretStr) -> Agent | None:
+async def _get_agent(host: str, port: int, community: SecretStr) -> Agent | None:
     from sanpath.transport.context import LiveContext
 
     credentials = SnmpCredentials(host, port, community, _TIMEOUT_SECONDS, retries=0)
@@ -144,6 +145,6 @@ async def _ask(host: str, port: int, community: SecretStr) -> Agent | None:
 
 
 def _text(value: object) -> str:
-    """Return the first line of a DisplayString; "" for none."""
+    """Return the first line of a DisplayString; "" if it is empty."""
     text = value.decode(errors="replace") if isinstance(value, bytes) else str(value or "")
     return next(iter(text.splitlines()), "").strip()

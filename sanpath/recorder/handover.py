@@ -1,7 +1,6 @@
 """The recorder's end of the socket that sends its newest rows to viewers on this machine.
 
-The recording must never suffer from it: a viewer that does not read is disconnected, and after a defect all viewers
-are.
+The recording must never suffer from it: a viewer that does not read is disconnected, and a defect disconnects all.
 """
 
 from __future__ import annotations
@@ -17,15 +16,15 @@ from sanpath.plugin import Clock, Item
 from sanpath.pulse.newest import Newest, is_wanted, narrowed
 from sanpath.recording.handover import LONGEST_BYTES, Hello, LiveItem, encoded, socket_path
 
-BEHIND_BYTES = 2 * LONGEST_BYTES
-"""Bytes that may wait for a viewer; a viewer that is further behind is dropped and may reconnect."""
-MOST_VIEWERS = 16
-"""Viewers at the same time; further ones read from segments, so that no viewer costs the recorder its polls."""
+MAX_PENDING_BYTES = 2 * LONGEST_BYTES
+"""Bytes that may wait for a viewer; a slower viewer is dropped and may reconnect."""
+MAX_VIEWERS = 16
+"""Maximum viewers at the same time; others read segments, so that viewers do not delay polls."""
 _OWNER_ONLY = 0o600
 
 
 class Handover:
-    """Serves viewers. It is created in the recorder's loop; only `take` is safe from any thread."""
+    """Serves viewers. It is created in the recorder's loop; only `take` may be called from any thread."""
 
     def __init__(self, run_id: str, writer: str, clock: Clock) -> None:
         self._path, self._clock = socket_path(run_id, writer), clock
@@ -35,7 +34,7 @@ class Handover:
         self._server: asyncio.Server | None = None
 
     async def start(self) -> None:
-        """Listen for viewers. A run goes on without the socket if it cannot be created."""
+        """Listen for viewers. If the socket cannot be created, the run goes on without it."""
         if self._path is None:
             return
         _remove_stale_sockets(self._path.parent)
@@ -50,7 +49,7 @@ class Handover:
         if self._server is None or not isinstance(item, LiveItem) or not is_wanted(item):
             return
         live_item = narrowed(item) if isinstance(item, Rows) else item
-        # A blocking source may come back from its SDK when the loop has ended.
+        # A blocking source may return from its SDK after the loop has ended.
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._send, source, live_item)
 
@@ -77,16 +76,16 @@ class Handover:
                 self._drop(viewer)
 
     def _write(self, viewer: asyncio.StreamWriter, line: bytes) -> None:
-        if viewer.is_closing() or viewer.transport.get_write_buffer_size() + len(line) > BEHIND_BYTES:
+        if viewer.is_closing() or viewer.transport.get_write_buffer_size() + len(line) > MAX_PENDING_BYTES:
             self._drop(viewer)
         else:
             viewer.write(line)
 
     async def _welcome(self, _: asyncio.StreamReader, viewer: asyncio.StreamWriter) -> None:
-        """Send the newest items to a new viewer, and later ones from now on. Nothing is read from it."""
+        """Send the newest items to a new viewer, and all later ones from now on. Nothing is read from it."""
         if isinstance(viewer.transport, asyncio.ReadTransport):
             viewer.transport.pause_reading()
-        if self._server is None or len(self._viewers) >= MOST_VIEWERS:
+        if self._server is None or len(self._viewers) >= MAX_VIEWERS:
             viewer.transport.abort()
             return
         for live_item in self._newest.snapshot():
@@ -100,7 +99,7 @@ class Handover:
 
 
 def _remove_stale_sockets(folder: Path) -> None:
-    """Remove the sockets of killed recorders: nobody answers there."""
+    """Remove the sockets of killed recorders, which nobody answers."""
     with contextlib.suppress(OSError):
         for path in folder.glob("*.sock"):
             with socket.socket(socket.AF_UNIX) as probe:

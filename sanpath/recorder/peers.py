@@ -1,4 +1,4 @@
-"""Coordinates the recorders of one recording: compares clocks, ends with the load, and refuses duplicates."""
+"""Coordinates the recorders of one recording: compares clocks, ends with the load, and rejects duplicates."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ CHECK_SECONDS = 3.0
 COMPARE_SECONDS = 15.0
 """How often clocks are compared; each comparison is also a sign of life."""
 FIRST_COMPARISONS = 6
-"""Comparisons right after the start.
+"""Number of comparisons right after the start.
 
-A store with a resolution of whole seconds is asked around a change of the second; each comparison halves the
-remaining uncertainty.
+If a store has a resolution of whole seconds, it is queried around a change of the second; each comparison halves the
+uncertainty.
 """
 
 
 def refuse_duplicate_sources(all_starts: Iterable[Start], recorder: str, sources: Iterable[str]) -> None:
-    """Raise UsageError for a source that another recorder is polling: samples of a counter from two give no rate."""
+    """Raise UsageError for a source that another recorder polls: two recorders' samples of a counter give no rate."""
     wanted = set(sources)
     for start in _latest(all_starts):
         shared = sorted(wanted & {source.name for source in start.header.sources})
@@ -74,15 +74,15 @@ def unfinished_recorders(all_starts: Iterable[Start], recorder: str) -> list[str
 
 
 def _latest(all_starts: Iterable[Start]) -> list[Start]:
-    """Return the last start of each recorder; other writers, such as imports, are none."""
+    """Return the last start of each recorder; other writers, such as imports, are not recorders."""
     return latest([start for start in all_starts if start.header.recorder])
 
 
 class OtherRecorders:
     """Watches the other recorders in a thread, so that a slow store delays nothing else.
 
-    `take` records an event. `load_ended` is called once when the load of the other recorders has ended; None: it is
-    not needed.
+    `take` records an event. `load_ended` is called once when the load of the other recorders has ended; None: not
+    needed.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class OtherRecorders:
             self._stopped.wait(min(CHECK_SECONDS, max(0.0, due - time.monotonic())))
 
     def _compare(self) -> None:
-        # A store that does not answer is reported when the recording cannot be written.
+        # If the store does not answer, writing the recording will report it.
         with contextlib.suppress(OSError):
             event = self._clock.compare()
             if event is not None and not self._stopped.is_set():

@@ -1,7 +1,7 @@
 """The recorder process: reads its request from standard input and records until the load ends or a stop is requested.
 
-A line "stop" on standard input ends the run; a further line "abort" ends it at once. When the input is closed without
-a line, the command that started it has died: a run with a load command or a time limit goes on, any other run stops.
+A line "stop" on standard input ends the run, a further line "abort" immediately. If the input is closed without a
+line, the command that started it has died: a run with a load command or a time limit goes on, any other run stops.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from sanpath.recorder.loads.loads import Loads, load_name
 from sanpath.recorder.loads.sweep import ProbeRun, SweepRun, lock_sweep
 from sanpath.recorder.peers import OtherRecorders
 from sanpath.recorder.request import RunRequest
-from sanpath.recorder.request_check import load_hosts, reader_of, selected
-from sanpath.recorder.sink import Sink, reason
+from sanpath.recorder.request_check import load_hosts, reader_of, select_sources
+from sanpath.recorder.sink import Sink, error_text
 from sanpath.recorder.sources.source import CLOSE_SECONDS, Source
 from sanpath.recording.format import layout
 from sanpath.recording.format.compaction import Retention
@@ -47,18 +47,18 @@ from sanpath.recording.writing.writer import Writer
 from sanpath.sweep.plan import LOCAL
 
 FIRST_POLL_SECONDS = 12.0
-"""How long the load waits for the first poll of every source: the idle state is worth recording."""
+"""How long the load waits for the first poll of every source, so that the idle state is recorded."""
 LINGER_SECONDS = 3.0
 """How long the sources are polled after the load: an array reports the last second with a delay.
 
 A source whose next poll is due later is polled once more at the end.
 """
 END_SECONDS = 4.0
-"""How long a poll may go on when the run ends. Then it is cancelled, and its source has CLOSE_SECONDS to log out."""
+"""How long a poll may continue when the run ends. Then it is cancelled, and has CLOSE_SECONDS to log out."""
 ABORT_SECONDS = 2.0
-"""How long writing what waits may take when the run is aborted."""
+"""How long writing pending rows may take when the run is aborted."""
 POLL_SECONDS = 0.02
-"""How often it is checked whether sources have polled, or have ended."""
+"""How often to check whether sources have polled, or have ended."""
 
 
 def main() -> int:
@@ -81,11 +81,11 @@ def main() -> int:
 
 
 class Recorder:
-    """One run. Raises UsageError for mistakes that are detected before anything connects."""
+    """One run. Raises UsageError for mistakes that can be detected before any connection."""
 
     def __init__(self, request: RunRequest) -> None:
         self._request = request
-        self._config = selected(load_config(request.config, request.only_sources), request.only_sources)
+        self._config = select_sources(load_config(request.config, request.only_sources), request.only_sources)
         self._reader = reader_of(request)
         self._clock = RecorderClock()
         self._manifest = layout.create(request.folder, request.plan)
@@ -98,7 +98,7 @@ class Recorder:
         self.write_failure = ""
 
     async def run(self) -> None:
-        """Record from start to end. `write_failure` is set when the recording could not be written completely."""
+        """Record from start to end. `write_failure` is set if the recording could not be written completely."""
         handover = Handover(self._manifest.run_id, self._writer.name, self._clock)
         self._sink = Sink(self._writer, self._clock, handover.take)
         self._stop = asyncio.Event()
@@ -108,17 +108,17 @@ class Recorder:
         self._listen()
         await handover.start()
         other_recorders = self._other_recorders()
-        sources = [self._source(config) for config in self._config.sources]
+        sources = [self._create_source(config) for config in self._config.sources]
         flushing = asyncio.create_task(self._sink.run())
         other_recorders.start()
         polling = self._start_sources(sources)
         try:
-            code = await self._until_end(sources)
+            code = await self._run_until_end(sources)
         finally:
             self._stop.set()
             other_recorders.stop()
             await _wait_until_ended(sources, polling)
-            self._account_for_hung(sources)
+            self._record_hung_polls(sources)
             flushing.cancel()
             await handover.close()
             await self._sink.flush()
@@ -131,8 +131,9 @@ class Recorder:
     def _set_up_loads(self) -> None:
         hosts = load_hosts(self._request, self._config)
         run_id = self._manifest.run_id
+        machines = self._machine_names()
         self._loads = Loads(
-            self._reader, hosts, self._store, self._writer.name, run_id, self._clock, self._sink, self._machines()
+            self._reader, hosts, self._store, self._writer.name, run_id, self._clock, self._sink, machines
         )
         self._sweep: SweepRun | None = None
         if self._request.sweep:
@@ -148,11 +149,11 @@ class Recorder:
         configured: tuple[SourceEntity | SourceLink, ...] = (*self._config.entities, *self._config.links)
         for item in configured:
             self._sink.take(CONFIG, self._clock.now_us(), item)
-        for source, item in self._load_runs():
+        for source, item in self._load_machines():
             self._sink.take(source, self._clock.now_us(), item)
 
     def _write_end(self, load_exit_code: int | None) -> None:
-        """Write that the recording is complete, and what the recorder cost."""
+        """Write that the recording is complete, and the recorder's own cost."""
         usage = resource.getrusage(resource.RUSAGE_SELF)
         ending = Ending(
             ended_us=self._clock.now_us(),
@@ -162,7 +163,7 @@ class Recorder:
         try:
             self._writer.end(ending)
         except (OSError, duckdb.Error) as error:
-            self.write_failure = f"the end of the recording could not be written: {reason(error)}"
+            self.write_failure = f"the end of the recording could not be written: {error_text(error)}"
 
     def _other_recorders(self) -> OtherRecorders:
         """Watch the other recorders of the recording; a run without load or time limit ends with their load."""
@@ -176,19 +177,19 @@ class Recorder:
         take = partial(self._sink.take, RECORDER)
         return OtherRecorders(self._store, clock, take, load_ended if without_end else None)
 
-    def _machines(self) -> Mapping[str | None, str]:
+    def _machine_names(self) -> Mapping[str | None, str]:
         """Return host of a load, None for the only load → the name of its machine.
 
-        A load that is started locally runs on this machine, unless the configuration places it elsewhere. A load that
+        A load that is started locally runs on this machine, unless the configuration assigns another one. A load that
         is started on a host runs on that host.
         """
         placed = any(link.relation == "runs_on" and link.from_end[0] == "load" for link in self._config.links)
         hosts: Sequence[str | None] = self._request.hosts or ([] if placed or self._reader is None else [None])
         return {host: platform.node() if host is None or host == LOCAL else host for host in hosts}
 
-    def _load_runs(self) -> Iterator[tuple[str, SourceEntity | SourceLink]]:
+    def _load_machines(self) -> Iterator[tuple[str, SourceEntity | SourceLink]]:
         """Yield (source, entity or link) for the machines that the loads run on."""
-        for host, machine in self._machines().items():
+        for host, machine in self._machine_names().items():
             load = load_name(self._reader, host)
             yield load, SourceEntity("load", load, load, {"name": (load,)})
             yield load, SourceEntity("host", machine, machine, {"name": (machine,)})
@@ -198,7 +199,7 @@ class Recorder:
                 SourceLink("runs_on", ("load", load), ("host", machine), f"started by sanpath on {machine_text}"),
             )
 
-    async def _until_end(self, sources: list[Source]) -> int | None:
+    async def _run_until_end(self, sources: list[Source]) -> int | None:
         """Run the load, or wait for the end of the run.
 
         Returns the load's exit code. None: there was no load, or sanpath ended it.
@@ -221,7 +222,7 @@ class Recorder:
             await either(self._stop.wait(), sleep(LINGER_SECONDS))
         return code
 
-    def _source(self, config: SourceConfig) -> Source:
+    def _create_source(self, config: SourceConfig) -> Source:
         from sanpath.transport.context import LiveContext  # imports protocol libraries, which only polling needs
 
         collector = registry.collector_class(registry.spec(config.collector))(config)
@@ -240,7 +241,7 @@ class Recorder:
                 started.append(asyncio.create_task(source.run(start, self._stop), name=source.name))
         return started
 
-    def _account_for_hung(self, sources: list[Source]) -> None:
+    def _record_hung_polls(self, sources: list[Source]) -> None:
         for source in sources:
             if source.busy_since is not None:
                 now = self._clock.now_us()
@@ -292,19 +293,19 @@ class Recorder:
                 host=platform.node(),
                 recorder=self._request.recorder,
                 started_us=self._clock.anchor_us,
-                load_command=masked_words(_as_typed(self._request)),
+                load_command=masked_words(_typed_command(self._request)),
                 plan=self._request.plan,
-                sources=tuple(_declaration(*spec) for spec in specs),
+                sources=tuple(_declare(*spec) for spec in specs),
             )
         )
 
 
-def _as_typed(request: RunRequest) -> tuple[str, ...]:
+def _typed_command(request: RunRequest) -> tuple[str, ...]:
     command = "probe" if request.sweep and request.sweep.by_order else "sweep"
     return ("sanpath", command, request.sweep.file) if request.sweep else request.load
 
 
-def _declaration(name: str, spec: Spec, every_seconds: float) -> Declaration:
+def _declare(name: str, spec: Spec, every_seconds: float) -> Declaration:
     every_seconds = max(every_seconds, spec.cadence_seconds)
     return Declaration(name=name, collector=spec.name, every_seconds=every_seconds, tables=spec.tables)
 
@@ -328,8 +329,8 @@ def _run_in_thread(source: Source, start: int, stop: asyncio.Event, loop: asynci
 async def _wait_until_ended(sources: list[Source], polling: list[asyncio.Task[None] | threading.Thread]) -> None:
     """Wait until every source has ended, at most END_SECONDS and CLOSE_SECONDS.
 
-    After END_SECONDS the polls under way are cancelled, while a log-out under way goes on: a device keeps a session
-    that is not given back. Threads are daemons.
+    After END_SECONDS the current polls are cancelled, but a log-out may finish: a device keeps a session until it is
+    closed. Threads are daemons.
     """
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(END_SECONDS):
@@ -351,6 +352,6 @@ async def _wait_until_polled(sources: list[Source]) -> None:
     """Wait until every source has been polled once, at most FIRST_POLL_SECONDS."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(FIRST_POLL_SECONDS):
-            # Blocking sources run in other threads: polling is simpler than signalling across loops.
+            # Blocking sources run in other threads: polling is simpler than signals between loops.
             while not all(source.polled.is_set() for source in sources):
                 await asyncio.sleep(POLL_SECONDS)

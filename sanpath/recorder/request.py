@@ -1,4 +1,4 @@
-"""The request to the recorder process: one line of JSON on its standard input. It contains no secret."""
+"""The request to the recorder process: a line of JSON on its standard input. It contains no secret."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class SweepRequest(BaseModel):
     """A sweep as the load of a run.
 
     `file`: name of the plan file. `done`: keys of the steps that are recorded completely. `cut`: keys of the steps
-    that were running when an earlier run was interrupted. `by_order`: the steps are those of a probe,
-    which come as orders, one after the other. `idle_seconds`: idle time before the first of them.
+    that were running when an earlier run was interrupted. `by_order`: the steps of a probe, which arrive as orders
+    one after the other. `idle_seconds`: idle time before the first of them.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -33,9 +33,9 @@ class SweepRequest(BaseModel):
 
 class StepOrder(BaseModel):
     """A step of a probe. `host`: the host of the plan that runs it. `fio`: options besides those of the plan.
-    `is_pause`: no load runs in it. `bytes_per_second`: the rate that DiskSpd or vdbench stays below; None: no limit.
+    `is_pause`: no load runs in it. `bytes_per_second`: limit for DiskSpd or vdbench; None: no limit.
 
-    `seconds`: how long it is measured; None: as long as the plan says. `why`: why it comes next, for people.
+    `seconds`: how long it is measured; None: as long as the plan says. `why`: the reason for it, for people.
     `devices`: the devices that it uses instead of the plan's target; (): the target.
     """
 
@@ -91,13 +91,13 @@ class RunRequest(BaseModel):
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """Names of the hosts on which the load is started at the same moment; empty: only on this machine."""
+        """Names of the hosts on which the load is started at the same moment; empty: only this machine."""
         planned = self.sweep.plan.hosts if self.sweep else ()
         return self.on or (planned if planned != (LOCAL,) else ())
 
     @property
     def has_load(self) -> bool:
-        """Whether a load is started: the run ends with it."""
+        """Whether the run starts a load, and ends with it."""
         return bool(self.load) or self.sweep is not None
 
     @property

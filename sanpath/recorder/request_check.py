@@ -1,4 +1,4 @@
-"""Checks a request before the recorder process starts, and what follows from it: sources, hosts, load command."""
+"""Checks a request before the recorder process starts, and finds its sources, hosts and load command."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from sanpath.sweep.plan import LOCAL
 
 
 def check_request(request: RunRequest, config: Config) -> None:
-    """Check everything that can be checked before a device is asked. Raises UsageError."""
+    """Check everything that can be checked before contacting a device. Raises UsageError."""
     if request.writer and not re.fullmatch(r"[A-Za-z0-9_.-]{1,63}", request.writer):
         raise UsageError("--writer: a name has up to 63 letters, digits, _, . and -")
-    sources = selected(config, request.only_sources).sources
+    sources = select_sources(config, request.only_sources).sources
     for source in sources:
         registry.require_installed(source)
     hosts = load_hosts(request, config)
@@ -52,8 +52,8 @@ def check_request(request: RunRequest, config: Config) -> None:
         refuse_duplicate_sources(earlier_starts, request.recorder, [*(source.name for source in sources), *loads])
 
 
-def selected(config: Config, only: tuple[str, ...]) -> Config:
-    """Return the configuration with only the named sources; all if none is named. Raises UsageError."""
+def select_sources(config: Config, only: tuple[str, ...]) -> Config:
+    """Return the configuration with only the named sources; all if `only` is empty. Raises UsageError."""
     names = [source.name for source in config.sources]
     for name in only:
         if name not in names:
@@ -64,7 +64,7 @@ def selected(config: Config, only: tuple[str, ...]) -> Config:
 
 
 def load_hosts(request: RunRequest, config: Config) -> dict[str, SshTarget | None]:
-    """Return the log-in of each host that runs the load, by name; None: this machine.
+    """Return the login of each host that runs the load, by name; None: this machine.
 
     Raises UsageError for an unknown host.
     """
@@ -85,5 +85,5 @@ def reader_of(request: RunRequest) -> Reader:
 
 
 def first_command(request: RunRequest) -> tuple[str, ...]:
-    """Return the load command, for a sweep that of its first step; empty: there is no load."""
+    """Return the load command, for a sweep that of its first step; empty: no load."""
     return commands.command(request.sweep.plan, steps(request.sweep.plan)[0]) if request.sweep else request.load

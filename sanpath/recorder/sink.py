@@ -1,4 +1,4 @@
-"""The queue of everything that is recorded: any thread adds to it, one thread writes."""
+"""The queue of everything that is recorded: any thread may add to it, one thread writes."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from sanpath.recording.writing.writer import Writer
 from sanpath.units import counted
 
 FLUSH_SECONDS = 5.0
-"""How often rows are written, which is about what a crash loses."""
+"""How often rows are written: a crash loses about this much."""
 FLUSH_ROWS = 20_000
-"""Rows that are written at once, without waiting for that time."""
+"""Number of rows that are written immediately, without waiting for that time."""
 FULL_ROWS = 200_000
-"""Rows that may wait. Above this number no poll is started: a gap with a reason costs the device nothing."""
+"""Pending rows from which no further poll is started: a gap with a reason costs the device nothing."""
 LIMIT_ROWS = 2 * FULL_ROWS
-"""Rows above which everything is dropped and counted: the load's output cannot be stopped."""
+"""Pending rows from which all new rows are dropped and counted: the load's output cannot be stopped."""
 
 PendingItem = tuple[str, int, Item | Poll]
 
 
 class Sink:
-    """Queues items for the writer. It is created in the recorder's loop; only `take` is safe from any thread.
+    """Queues items for the writer. It is created in the recorder's loop; only `take` may be called from any thread.
 
     `clock` is checked before each flush, so that a jump of the wall clock is recorded; None: it is not checked.
     `observer` receives every item at once, in the calling thread; it must neither block nor fail. None: no observer.
@@ -61,7 +61,7 @@ class Sink:
 
     @property
     def full(self) -> bool:
-        """Whether so many rows wait that no further poll may start."""
+        """Whether so many rows are pending that no further poll may start."""
         return self._rows + self._writer.rows_waiting > FULL_ROWS
 
     def take(self, source: str, seen_us: int, item: Item | Poll) -> None:
@@ -77,7 +77,7 @@ class Sink:
             self._rows += rows
             is_large = self._rows > FLUSH_ROWS
         if is_large:
-            # A blocking source may come back from its SDK when the loop has ended.
+            # A blocking source may return from its SDK after the loop has ended.
             with contextlib.suppress(RuntimeError):
                 self._loop.call_soon_threadsafe(self._flush_now.set)
 
@@ -90,27 +90,28 @@ class Sink:
             await self.flush()
 
     async def flush(self) -> None:
-        """Write the waiting rows. Rows that cannot be written (disk full) continue to wait; this is reported once."""
+        """Write the pending rows. If that fails (disk full), they remain pending, and the failure is reported
+        once."""
         self._check_clock()
         try:
             await self._loop.run_in_executor(self._thread, self._write_pending, self._take_pending())
         except (OSError, duckdb.Error) as error:
             if not self._failed:
                 waiting = f"{self._writer.rows_waiting} rows wait"
-                with contextlib.suppress(OSError):  # The terminal may be closed.
-                    print(f"sanpath: cannot write the recording, {waiting}: {reason(error)}", file=sys.stderr)
-            self._failed = reason(error)
+                with contextlib.suppress(OSError):  # The terminal may have been closed.
+                    print(f"sanpath: cannot write the recording, {waiting}: {error_text(error)}", file=sys.stderr)
+            self._failed = error_text(error)
             return
         failed, self._failed = self._failed, ""
         self._record_gap(failed)
 
     def flush_within(self, seconds: float) -> None:
-        """Write the waiting rows, for at most `seconds`, while the loop is blocked: for an abort."""
+        """Write the pending rows, for at most `seconds`, while the loop is blocked: for an abort."""
         with contextlib.suppress(OSError, duckdb.Error, TimeoutError):
             self._thread.submit(self._write_pending, self._take_pending()).result(seconds)
 
     def close(self) -> str:
-        """End the writer's thread. Returns the reason why the last flush failed, "" if it succeeded."""
+        """End the writer's thread. Returns the reason why the last flush failed, "" on success."""
         self._thread.shutdown()
         return self._failed
 
@@ -120,7 +121,7 @@ class Sink:
             self.take(RECORDER, now, Event(now, CLOCK_JUMP, {"seconds": round(jump, 3)}))
 
     def _record_gap(self, failed: str) -> None:
-        """Record an event after a time in which nothing could be written."""
+        """Record an event after a period in which nothing could be written."""
         with self._lock:
             lost, self._lost = self._lost, 0
         if lost:
@@ -161,8 +162,8 @@ class Sink:
                 raise TypeError(f"a collector yields no {type(item).__name__}")
 
 
-def reason(error: Exception) -> str:
-    """Return the reason of a failed write as one line: DuckDB wraps the system's message into JSON."""
+def error_text(error: Exception) -> str:
+    """Return the reason for a failed write as one line: DuckDB wraps the system's message in JSON."""
     wrapped = re.search(r'"exception_message":("(?:[^"\\]|\\.)*")', str(error))
     text = str(json.loads(wrapped[1])) if wrapped else str(error)
     return text.partition("\n")[0]

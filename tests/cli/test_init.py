@@ -21,7 +21,7 @@ from sanpath.cli.commands.init import example
 from sanpath.config import load_config
 from sanpath.errors import ConfigError, UsageError
 from sanpath.plugin import CommandReply, Cost
-from sanpath.recorder.discovery import Neighbour, Surroundings, lldp_neighbours, surroundings_of
+from sanpath.recorder.discovery import Neighbour, Surroundings, parse_lldp, read_surroundings
 from sanpath.transport.machine import LocalMachine
 
 READERS = [name for name in registry.names() if registry.spec(name).config is not None]
@@ -143,13 +143,11 @@ def test_neighbours_and_multipath_devices_are_what_the_machine_shows(tmp_path: P
         (tmp_path / f"sys/block/{name}/dm/name").write_text(f"name-{name}\n", encoding="utf-8")
     (tmp_path / "proc/net").mkdir(parents=True)
     (tmp_path / "proc/net/arp").write_text(ARP, encoding="utf-8")
-    shown = asyncio.run(surroundings_of(Machine(Cost(), [tmp_path])))
+    shown = asyncio.run(read_surroundings(Machine(Cost(), [tmp_path])))
     assert shown.multipath == ("name-dm-3",)
     assert shown.neighbours == (Neighbour("eth0", "sw1.example.net", "192.0.2.10"), Neighbour("eth1", "", ""))
     assert shown.arp == ("192.0.2.1",)
-    assert [list(lldp_neighbours(text)) for text in ("", "[]", '{"lldp": []}', '{"lldp": {"interface": 3}}')] == [
-        []
-    ] * 4
+    assert [list(parse_lldp(text)) for text in ("", "[]", '{"lldp": []}', '{"lldp": {"interface": 3}}')] == [[]] * 4
 
 
 def test_with_yes_a_switch_that_answers_is_written_and_nobody_else_is_asked(
@@ -157,7 +155,7 @@ def test_with_yes_a_switch_that_answers_is_written_and_nobody_else_is_asked(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(defaults, "surroundings", nothing_around)
+    monkeypatch.setattr(defaults, "read_local_surroundings", nothing_around)
     received = list[bytes]()
     with agent("lab-community", received) as port:
         monkeypatch.setenv("COMMUNITY", "lab-community")

@@ -134,7 +134,7 @@ def test_nobody_but_its_owner_reaches_it(folder: Path) -> None:
 def test_a_viewer_that_never_reads_is_left_and_the_others_go_on(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(handing, "BEHIND_BYTES", 100_000)
+    monkeypatch.setattr(handing, "MAX_PENDING_BYTES", 100_000)
 
     async def scene(handover: Handover, clock: RecorderClock, path: Path) -> None:
         with socket.socket(socket.AF_UNIX) as dead:

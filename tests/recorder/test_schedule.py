@@ -13,7 +13,7 @@ import pytest
 from sanpath.errors import CollectorError, Failure
 from sanpath.plugin import Context, Item, Rows
 from sanpath.recorder.sink import FULL_ROWS, Sink
-from sanpath.recorder.sources.source import INVENTORY_SECONDS, LATE_POLLS
+from sanpath.recorder.sources.source import INVENTORY_SECONDS, MAX_LATE_POLLS
 from sanpath.transport.context import LiveContext
 from tests.recorder.support import PORT, SECOND, START_US, Scripted, answers, record, row
 
@@ -144,14 +144,14 @@ def late(polls: int) -> Act:
 
 
 def test_a_busy_device_is_not_logged_in_to_again_because_it_is_late(tmp_path: Path) -> None:
-    found = record(tmp_path, 20, busy=late(LATE_POLLS - 1))
+    found = record(tmp_path, 20, busy=late(MAX_LATE_POLLS - 1))
     polls = found.polls("busy", "partial", "ok")
-    assert [poll.outcome for poll in polls[: LATE_POLLS + 1]] == [*["partial"] * (LATE_POLLS - 1), "ok", "ok"]
+    assert [poll.outcome for poll in polls[: MAX_LATE_POLLS + 1]] == [*["partial"] * (MAX_LATE_POLLS - 1), "ok", "ok"]
     assert found.collectors["busy"].opened == 1
 
 
 def test_a_session_that_stays_late_is_opened_again(tmp_path: Path) -> None:
-    found = record(tmp_path, 20, broken=late(LATE_POLLS))
+    found = record(tmp_path, 20, broken=late(MAX_LATE_POLLS))
     assert found.collectors["broken"].opened == 2
     assert found.polls("broken", "ok")
 

@@ -1,4 +1,4 @@
-"""The loads of a run: created from their commands, with a reader and a folder for their output."""
+"""The loads of a run: created from their commands, each with a reader and a folder for its output."""
 
 from __future__ import annotations
 
@@ -49,8 +49,7 @@ class RunningLoad(Protocol):
 class Loads:
     """Starts load commands, one at a time, for one writer of the recording `run_id`.
 
-    `machines`: host of a load, None for the only load → the name of its machine. A machine that is missing is not
-    known.
+    `machines`: host of a load, None for the only load → the name of its machine. An unknown machine is missing.
     """
 
     def __init__(
@@ -80,16 +79,16 @@ class Loads:
         end_early: asyncio.Event | None = None,
         host: str | None = None,
     ) -> tuple[int, bool]:
-        """Run a command to its end, until `stop`, for `seconds` or until `end_early`.
+        """Run a command to its end, until `stop`, for `seconds`, or until `end_early`.
 
-        `key` distinguishes its output from that of other commands. `host`: the only host to run it on; None: all.
-        Returns its exit code, and whether sanpath ended it. Raises UsageError.
+        `key` distinguishes its output from that of other commands. `host`: the only host to run it on; None: all
+        hosts. Returns its exit code, and whether sanpath ended it. Raises UsageError.
         """
         load = self._current = self._create_load(argv, key, item_filter, host)
         await load.start()
         if self._reader is None:
             hint = "choose a collector with --load NAME"
-            with contextlib.suppress(OSError):  # The terminal may be closed.
+            with contextlib.suppress(OSError):  # The terminal may have been closed.
                 print(f"sanpath: no collector reads the output of {argv[0]}; {hint}", file=sys.stderr)
         following = asyncio.create_task(load.follow())
         awaitables = [stop.wait(), sleep(seconds), *([end_early.wait()] if end_early else [])]
@@ -105,7 +104,7 @@ class Loads:
             self._current.kill()
 
     def keep(self) -> str:
-        """Move the outputs into the recording. Returns the reason of a failure, "" for none."""
+        """Move the outputs into the recording. Returns the reason for a failure, "" for none."""
         failed = ""
         for output, name in self._outputs:
             try:

@@ -1,4 +1,4 @@
-"""A load command on this machine: its output is retained, with secrets masked, and read while it grows."""
+"""A load command on this machine: its output is read as it grows, and stored with secrets masked."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ from sanpath.recorder.loads.output import END_SECONDS, LoadOutput
 from sanpath.recorder.loads.output_reader import OutputReading
 from sanpath.recorder.loads.processes import environment, marked, signal_all, signal_group
 from sanpath.recorder.loads.spool import CHUNK_BYTES
-from sanpath.recorder.sources.background import in_background
+from sanpath.recorder.sources.background import run_in_background
 
 TAIL_SECONDS = 0.1
-"""How often it is checked whether a load has printed something."""
+"""How often to check whether a load has printed something."""
 INTERRUPT_SECONDS = 5.0
-"""How long a load may take to end after SIGINT, which lets fio print its result."""
+"""How long a load may take to end after SIGINT, after which fio prints its result."""
 TERMINATE_SECONDS = 2.0
 """The same after SIGTERM, before it is killed."""
 _COPY_SECONDS = 60.0
-"""How long the copy of the output file that a load names may take at its end."""
-_MOST_CHUNKS = 16
-"""Chunks that are read before it is checked whether the load has ended."""
+"""How long copying the load's own output file may take at its end."""
+_MAX_CHUNKS = 16
+"""Maximum chunks that are read before checking whether the load has ended."""
 
 
 class Load:
     """One load command.
 
     Its output goes into memory and from there into files of `folder`, so that it waits neither for a reader nor for a
-    disk. `run_id` is that of the recording.
+    disk. `run_id`: the id of the recording.
     """
 
     def __init__(self, command: WrappedCommand, reading: OutputReading, source: str, folder: Path, run_id: str):
         self._command, self._reading = command, reading
         self._folder = folder
         self._stale_ns: int | None = None
-        # Unique among recordings, so that no other load is mistaken for this one.
+        # Unique among all recordings, so that no other load is mistaken for this one.
         self._mark, self._run_id = f"{source}@{folder}", run_id
         self._process: asyncio.subprocess.Process | None = None
         self._interrupted = False
@@ -50,9 +50,9 @@ class Load:
     async def start(self) -> None:
         """Start it in a new process group.
 
-        Raises UsageError when it cannot be started or its output cannot be written.
+        Raises UsageError if it cannot be started or its output cannot be written.
         """
-        # A file of an earlier run with the name of the output file is not its output.
+        # An existing file with the name of the output file is from an earlier run.
         self._stale_ns = _modified_ns(self._followed)
         self._output = LoadOutput(self._folder, self._reading.report)
         try:
@@ -81,7 +81,7 @@ class Load:
                 with contextlib.suppress(OSError):  # The file belongs to another user: try again later.
                     file = self._followed.open("rb")
             # A load that writes faster than it is read must not delay the check for its end.
-            for _ in range(_MOST_CHUNKS if not ended else sys.maxsize):
+            for _ in range(_MAX_CHUNKS if not ended else sys.maxsize):
                 if not await self._read(file):
                     break
             if ended:
@@ -95,17 +95,17 @@ class Load:
         if file is not None and self._followed is not None:
             file.close()
             copying = partial(_copy_masked, self._followed, self._folder / "output-file")
-            # It has disappeared, become unreadable or is very large: the recorded part remains.
+            # It has disappeared, become unreadable or is too large: the part that was recorded remains.
             with contextlib.suppress(OSError, TimeoutError):
-                await in_background(copying, _COPY_SECONDS)
+                await run_in_background(copying, _COPY_SECONDS)
         with contextlib.suppress(TimeoutError):  # Both the recording's disk and that of temporary files hang.
-            await in_background(self._output.close, 2 * END_SECONDS)
+            await run_in_background(self._output.close, 2 * END_SECONDS)
         return code
 
     async def _wait_for_output(self, end: asyncio.Future[int]) -> None:
-        """Wait until there is new output, or the load has ended; a followed file may always have some.
+        """Wait until there is new output, or the load has ended; a followed file may have new output at any time.
 
-        A bare callback looks for it: a task that is woken as often would cost the load five times as much.
+        A bare callback checks for it: waking a task as often would cost the load five times as much.
         """
         loop, found = asyncio.get_running_loop(), asyncio.Event()
         timer: asyncio.TimerHandle | None = None
@@ -134,7 +134,7 @@ class Load:
         return Path(self._command.output_file) if self._command.output_file else None
 
     async def interrupt(self) -> None:
-        """End it and its children: first by SIGINT, then by stronger signals."""
+        """End it and its children: first with SIGINT, then with stronger signals."""
         if self._process is None:
             return
         self._interrupted = True

@@ -17,9 +17,9 @@ from sanpath.recorder.loads import output_copier
 from sanpath.recorder.loads.spool import LIMIT_BYTES, Spool
 
 COPY_SECONDS = 1.0
-"""How often output is copied that no reader has found."""
+"""How often output is copied that no reader has taken yet."""
 RETRY_SECONDS = 1.0
-"""How often it is tried again on a disk that took nothing."""
+"""How often a copy is retried on a disk that accepts nothing."""
 END_SECONDS = 5.0
 """How long the end of a load waits for a slow disk."""
 _FILES = ("output", "errors")
@@ -28,13 +28,13 @@ _FILES = ("output", "errors")
 class LoadOutput:
     """Standard output and standard error of one load, copied into files of `folder`.
 
-    `report` is called by the copying thread with a message of one line when the disk fails and when it recovers; its
-    flag says whether the message is recorded. Raises UsageError when the files cannot be created.
+    The copying thread calls `report` with a one-line message when the disk fails and when it recovers; the flag says
+    whether to record the message. Raises UsageError if the files cannot be created.
     """
 
     def __init__(self, folder: Path, report: Callable[[str, bool], None]) -> None:
         self._folder, self._report = folder, report
-        self._files = [_opened(folder / name) for name in _FILES]
+        self._files = [_open(folder / name) for name in _FILES]
         self.spools = [Spool() for _ in _FILES]
         self._lock = threading.Lock()
         self._ended, self._found = threading.Event(), threading.Event()
@@ -58,11 +58,11 @@ class LoadOutput:
 
     @property
     def has_more(self) -> bool:
-        """Whether something was written that its reader has not taken."""
+        """Whether a reader has not yet taken all output."""
         return any(spool.size > spool.taken for spool in self.spools)
 
     def copy_soon(self) -> None:
-        """Copy now what was written: its reader has found some."""
+        """Copy new output now: its reader has found some."""
         self._found.set()
 
     def guard(self, group: int) -> None:
@@ -72,7 +72,7 @@ class LoadOutput:
             f"{descriptor}:{self._folder.absolute() / name}"
             for descriptor, name in zip(descriptors, _FILES, strict=True)
         ]
-        with contextlib.suppress(OSError):  # No memory for another process: the test goes on without it.
+        with contextlib.suppress(OSError):  # No memory for another process: the test continues without it.
             self._copier = subprocess.Popen(  # noqa: S603 - sanpath itself
                 [sys.executable, "-P", "-m", output_copier.__name__, str(group), *files],
                 stdin=subprocess.PIPE,
@@ -83,7 +83,7 @@ class LoadOutput:
             )
 
     def close(self) -> None:
-        """Wait until the output of the ended load is on the disk; the remainder goes into a temporary file."""
+        """Wait until the output of the ended load is on the disk; the rest goes into a temporary file."""
         self._ended.set()
         self._found.set()
         self._thread.join(END_SECONDS)
@@ -91,17 +91,17 @@ class LoadOutput:
             if spool.copied < spool.size and spool not in self._abandoned:
                 self._rescue(spool, name)
         self._stop_copier()
-        if not self._thread.is_alive():  # Otherwise it hangs in a write to them.
+        if not self._thread.is_alive():  # Otherwise the process hangs in a write to them.
             for spool, file, name in zip(self.spools, self._files, _FILES, strict=True):
                 try:
                     os.close(file)
-                except OSError as error:  # NFS reports failed writes only now.
+                except OSError as error:  # NFS reports failed writes only at this point.
                     if spool.size:
                         self._report(f"the {name} of the load may be incomplete: {error.strerror}", True)
                 spool.close()
 
     def _copy(self) -> None:
-        """Copy until everything is copied or, after the end of the load, the disk accepts no more."""
+        """Copy until everything is copied, or until the load has ended and the disk accepts no more."""
         while True:
             if self._failed_since is None:
                 self._found.wait(COPY_SECONDS)
@@ -139,7 +139,7 @@ class LoadOutput:
                 )
 
     def _give_up(self, spool: Spool) -> None:
-        """Drop the output: more of it waits than the limit."""
+        """Drop the output: more of it waits than allowed."""
         self._abandoned.add(spool)
         reason = self._reason or "its disk is too slow"
         self._report(f"only the first {spool.copied:,} bytes of the output of the load are kept: {reason}", True)
@@ -169,7 +169,7 @@ class LoadOutput:
             self._report(f"the {name} of the load from byte {start:,} on is in {path}: {reason}", True)
 
 
-def _opened(file: Path) -> int:
+def _open(file: Path) -> int:
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         return os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC, 0o600)

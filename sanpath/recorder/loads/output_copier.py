@@ -1,6 +1,6 @@
-"""`python -m sanpath.recorder.loads.output_copier`: copies a load's output to its files when the recorder was killed.
+"""`python -m sanpath.recorder.loads.output_copier`: copies a load's output to its files if the recorder was killed.
 
-It waits for a line from the recorder. If its input is closed without a line, it continues where the files end until
+It waits for a line from the recorder. If its input is closed without one, it continues at the ends of the files until
 the load has ended. It imports little, because it is started with every load.
 """
 
@@ -16,13 +16,13 @@ from sanpath.recorder.loads.spool import Spool
 
 DONE = b"done\n"
 _CHECK_SECONDS = 0.2
-"""How often it is checked for new output."""
+"""How often to check for new output."""
 _RETRY_SECONDS = 60.0
-"""How long it retries on a full disk after the load has ended."""
+"""How long to retry on a full disk after the load has ended."""
 
 
 def main(group: int, outputs: list[tuple[int, str]]) -> None:
-    """Wait, then copy. `outputs`: pairs of a memory file's descriptor and the path of its copy."""
+    """Wait, then copy. `outputs`: pairs of the descriptor of a memory file and the path of its copy."""
     if sys.stdin.buffer.read() == DONE:
         return
     spools = []
@@ -30,12 +30,12 @@ def main(group: int, outputs: list[tuple[int, str]]) -> None:
         with contextlib.suppress(OSError):
             file = os.open(path, os.O_WRONLY | os.O_APPEND)
             spool = Spool(descriptor)
-            spool.taken = spool.size  # No reader is left.
+            spool.taken = spool.size  # The reading end of the pipe is closed.
             spool.copied = os.fstat(file).st_size
             spools.append((spool, file))
     deadline = None
     while deadline is None or time.monotonic() < deadline:
-        ended = not _runs(group)
+        ended = not _is_running(group)
         complete = [_copy_all(spool, file, ended) for spool, file in spools]
         if ended and all(complete):
             return
@@ -55,7 +55,7 @@ def _copy_all(spool: Spool, file: int, ended: bool) -> bool:
     return True
 
 
-def _runs(group: int) -> bool:
+def _is_running(group: int) -> bool:
     """Return whether a process group has members; zombies do not count, where /proc shows them."""
     try:
         os.killpg(group, 0)

@@ -1,4 +1,4 @@
-"""Records the items that a reader finds in a load's output, and shows the text meant for people."""
+"""Records the items that a reader finds in a load's output, and shows its messages."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from sanpath.masking import masked_text
 from sanpath.model import Event, Poll, Rows, Scalar
 from sanpath.plugin import Clock, Item, LoadReader
 from sanpath.recorder.sink import Sink
-from sanpath.recorder.sources.background import in_background
+from sanpath.recorder.sources.background import run_in_background
 
 PARSE_SECONDS = 30.0
-"""How long a reader may take for a chunk of the output, at most a mebibyte."""
+"""How long a reader may take for a chunk of the output (at most 1 MiB)."""
 
 ItemFilter = Callable[[Item], Item]
-"""A function that each item of the reader passes through before it is recorded."""
+"""A function that each item of the reader passes before it is recorded."""
 
 
 class OutputReading:
     """Reads the growing output of one load.
 
     `source`: the name under which its items are recorded. `reader` None: the output is only shown. `machine`: the
-    host that the load runs on; None: not known, and samples of it are left out.
+    host that the load runs on; None: unknown, and samples of it are left out.
     """
 
     def __init__(
@@ -66,20 +66,20 @@ class OutputReading:
 
     def show(self, text: bytes) -> None:
         """Show a text on standard error."""
-        # Losing the terminal must not end the test.
+        # A closed terminal must not end the test.
         with contextlib.suppress(OSError):
             if text:
                 sys.stderr.buffer.write(text)
                 sys.stderr.flush()
 
-    def _of_machine(self, item: Item) -> Item | None:
-        """Return the item, samples of the machine under its name. None: that is not known."""
+    def _with_machine_name(self, item: Item) -> Item | None:
+        """Return the item; samples of the machine get its name. None: the machine is unknown."""
         if not isinstance(item, Rows) or item.table.kind != "host":
             return item
         return None if self._machine is None else replace(item, entity=[self._machine] * len(item.entity))
 
     async def _take(self, read: Callable[[int], Iterable[Item]]) -> None:
-        """Record what the reader returns; a reader that fails is no longer used, and the load goes on."""
+        """Record what the reader returns. A reader that fails is not used any more; the load goes on."""
         reader = self._reader
         assert reader is not None, "there is no reader"  # noqa: S101 - a misuse by this class itself
         seen_us = self._clock.now_us()
@@ -93,13 +93,13 @@ class OutputReading:
             return reader.passthrough()
 
         try:
-            shown = await in_background(parse, PARSE_SECONDS)
+            shown = await run_in_background(parse, PARSE_SECONDS)
         except TimeoutError:
             failure = f"its output was not understood within {PARSE_SECONDS:.0f} s"
         except Exception as error:  # a defect in one reader must not end the test
             failure = masked_text(f"{type(error).__name__}: {error}")[:300]
         rows = 0
-        placed = [self._of_machine(item) for item in tuple(items)]
+        placed = [self._with_machine_name(item) for item in tuple(items)]
         for item in (item for item in placed if item is not None):
             self._sink.take(self._source, seen_us, self._item_filter(item))
             rows += len(item.entity) if isinstance(item, Rows) else 0

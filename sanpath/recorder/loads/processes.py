@@ -1,7 +1,7 @@
 """The processes of a load command, including those that have left its process group.
 
-fio's jobs call setsid(): signals to their parent's group do not reach them, and they continue when it is killed. They
-are identified by a mark in the environment, which children inherit, where the system shows it (Linux: /proc).
+fio's jobs call setsid(): signals to their parent's group do not reach them, and they survive when it is killed. They
+are identified by a mark in the environment, which children inherit, if the system shows it (Linux: /proc).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def environment(mark: str, run_id: str = "") -> dict[str, str]:
     """Return the environment of a load command.
 
     It is the user's environment, so that a load written in Python finds its modules. The mark distinguishes the load
-    from all others; `run_id` assigns a load that outlives its recorder to the recording.
+    from all others; `run_id` identifies the recording of a load that outlives its recorder.
     """
     variables = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", PYTHONPATH_BEFORE)}
     if before := os.environ.get(PYTHONPATH_BEFORE):
@@ -30,8 +30,8 @@ def environment(mark: str, run_id: str = "") -> dict[str, str]:
 
 
 def marked(mark: str) -> list[int]:
-    """Return the ids of a command with this mark and of the processes it started; [] without /proc."""
-    return _with_environment(f"{MARK}={mark}")
+    """Return the ids of a command with this mark and of its child processes; [] without /proc."""
+    return _find_by_environment(f"{MARK}={mark}")
 
 
 def load_processes(run_id: str) -> list[int]:
@@ -39,7 +39,7 @@ def load_processes(run_id: str) -> list[int]:
 
     Only processes whose environment this user may read are included.
     """
-    return sorted(_with_environment(f"{RECORDING}={run_id}"))
+    return sorted(_find_by_environment(f"{RECORDING}={run_id}"))
 
 
 def signal_all(group: int, mark: str, number: signal.Signals) -> None:
@@ -56,7 +56,7 @@ def signal_group(group: int, number: signal.Signals) -> None:
         os.killpg(group, number)
 
 
-def _with_environment(entry: str) -> list[int]:
+def _find_by_environment(entry: str) -> list[int]:
     wanted = os.fsencode(entry)
     return [int(process.name) for process in Path("/proc").glob("[0-9]*") if wanted in _environ(process).split(b"\0")]
 

@@ -1,4 +1,4 @@
-"""Runs the same load on several hosts: connects to all first, then starts all at the same moment."""
+"""Runs the same load on several hosts: connects to all, then starts all at the same moment."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from sanpath.plugin import Clock, SshTarget, WrappedCommand
 from sanpath.recorder.loads.local import INTERRUPT_SECONDS, TERMINATE_SECONDS
 from sanpath.recorder.loads.output import END_SECONDS, LoadOutput
 from sanpath.recorder.loads.output_reader import OutputReading
-from sanpath.recorder.loads.remote_shell import GONE, Shell, opened
+from sanpath.recorder.loads.remote_shell import CONNECTION_LOST, Shell, open_shell
 from sanpath.recorder.loads.spool import Spool
-from sanpath.recorder.sources.background import in_background
+from sanpath.recorder.sources.background import run_in_background
 
 _CLOCK_READINGS = 5
-"""Readings of the host's clock, of which the one with the shortest round trip counts."""
+"""Readings of the host's clock; the one with the shortest round trip counts."""
 _CHUNK_BYTES = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
 class HostClock:
-    """A host's clock minus ours, within ± `uncertainty_seconds`; both None when the host reports no time."""
+    """A host's clock minus ours, within ± `uncertainty_seconds`; both None if the host reports no time."""
 
     offset_seconds: float | None
     uncertainty_seconds: float | None
@@ -48,9 +48,9 @@ class HostLoad:
 
     async def open(self, command: WrappedCommand) -> None:
         """Connect and read the host's clock. Raises UsageError."""
-        self._shell = await opened(self.name, self._target, command.argv)
+        self._shell = await open_shell(self.name, self._target, command.argv)
         self.clock = min(
-            [await self._clock_reading(self._shell) for _ in range(_CLOCK_READINGS)],
+            [await self._read_clock(self._shell) for _ in range(_CLOCK_READINGS)],
             key=lambda reading: reading.uncertainty_seconds or float("inf"),
         )
         offset = {"offset_seconds": self.clock.offset_seconds, "uncertainty_seconds": self.clock.uncertainty_seconds}
@@ -79,11 +79,11 @@ class HostLoad:
             self._copy(shell.stdout, load_output.output, self._reading.feed),
             self._copy(shell.stderr, load_output.errors, self._show),
         )
-        code = await shell.ended()
+        code = await shell.wait_for_end()
         shell.close()
         await self._reading.finish()
         with contextlib.suppress(TimeoutError):  # Both the recording's disk and that of temporary files hang.
-            await in_background(load_output.close, 2 * END_SECONDS)
+            await run_in_background(load_output.close, 2 * END_SECONDS)
         self._reading.event("load-ended", {"exit_code": code, "host": self.name})
         return code
 
@@ -92,7 +92,7 @@ class HostLoad:
         self._reading.event(name, detail)
 
     def end(self) -> None:
-        """Ask the host's shell to end the load: first by SIGINT, then by stronger signals."""
+        """Ask the host's shell to end the load: first with SIGINT, then with stronger signals."""
         with contextlib.suppress(OSError):
             self._opened.stdin.write_eof()
 
@@ -106,17 +106,15 @@ class HostLoad:
         assert self._shell is not None, "open() comes first"  # noqa: S101 - a misuse by the recorder itself
         return self._shell
 
-    async def _clock_reading(self, shell: Shell) -> HostClock:
-        asked_seconds = self._time.now_us() / 1e6
+    async def _read_clock(self, shell: Shell) -> HostClock:
+        sent_seconds = self._time.now_us() / 1e6
         shell.stdin.write(b"clock\n")
         host_seconds = _seconds(await shell.stdout.readline())
         answered_seconds = self._time.now_us() / 1e6
         if host_seconds is None:
             return HostClock(None, None)
-        # The clock was read between question and answer: assume the middle, ± half the round trip.
-        return HostClock(
-            host_seconds - (asked_seconds + answered_seconds) / 2, (answered_seconds - asked_seconds) / 2
-        )
+        # The host read its clock between question and answer: assume the middle, ± half of the round trip.
+        return HostClock(host_seconds - (sent_seconds + answered_seconds) / 2, (answered_seconds - sent_seconds) / 2)
 
     async def _show(self, text: bytes) -> None:
         self._reading.show(text)
@@ -124,14 +122,14 @@ class HostLoad:
     async def _copy(
         self, stream: asyncio.StreamReader, spool: Spool, take: Callable[[bytes], Awaitable[None]]
     ) -> None:
-        with contextlib.suppress(OSError, asyncssh.Error):  # A broken connection is the end of the output.
+        with contextlib.suppress(OSError, asyncssh.Error):  # A broken connection ends the output.
             while chunk := await stream.read(_CHUNK_BYTES):
                 spool.write(chunk)
                 await take(spool.take())
 
 
 class HostLoads:
-    """One load command on several hosts, with a barrier at the start; then each runs by itself."""
+    """One load command on several hosts, with a barrier at the start; then each load runs on its own."""
 
     def __init__(self, command: WrappedCommand, hosts: Sequence[HostLoad]) -> None:
         self._command, self._hosts = command, hosts
@@ -139,7 +137,7 @@ class HostLoads:
         self._interrupted = False
 
     async def start(self) -> None:
-        """Connect to all hosts, then start all loads at the same moment. Raises UsageError when a host fails."""
+        """Connect to all hosts, then start all loads at the same moment. Raises UsageError if a host fails."""
         try:
             await asyncio.gather(*(host.open(self._command) for host in self._hosts))
         except UsageError:
@@ -161,13 +159,13 @@ class HostLoads:
         )
 
     async def follow(self) -> int:
-        """Wait until all have ended. Returns the exit code of the first that failed, else 0."""
+        """Wait until all have ended. Returns the exit code of the first that failed, otherwise 0."""
         self._following = [asyncio.create_task(self._follow_host(host)) for host in self._hosts]
         codes = await asyncio.gather(*self._following)
         return next((code for code in codes if code), 0)
 
     async def interrupt(self) -> None:
-        """End all loads; on a host that does not answer, its shell ends the load."""
+        """End all loads. On a host that does not answer, its shell ends the load."""
         self._interrupted = True
         for host in self._hosts:
             host.end()
@@ -183,8 +181,8 @@ class HostLoads:
     async def _follow_host(self, host: HostLoad) -> int:
         code = await host.follow()
         if code and not self._interrupted:
-            reason = "its connection was lost" if code == GONE else f"it ended with exit code {code}"
-            with contextlib.suppress(OSError):  # The terminal may be closed.
+            reason = "its connection was lost" if code == CONNECTION_LOST else f"it ended with exit code {code}"
+            with contextlib.suppress(OSError):  # The terminal may have been closed.
                 print(f"sanpath: the load on host {host.name}: {reason}", file=sys.stderr)
         return code
 

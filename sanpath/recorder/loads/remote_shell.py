@@ -1,7 +1,7 @@
-"""A small POSIX shell on a host that starts a load on request, and ends it on request or when the connection is lost.
+"""A small POSIX shell on a host that starts a load on request, and ends it on request or if the connection is lost.
 
 The shell prints a random word, answers each line with its clock, and on "go" replaces itself by the load. A second
-shell waits for the end of the input, which comes when sanpath closes it or the connection is lost.
+shell waits for the end of the input, when sanpath closes it or the connection is lost.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sanpath.plugin import SshTarget
 from sanpath.recorder.loads.processes import environment
 from sanpath.transport.ssh.login import log_in
 
-GONE = 255
+CONNECTION_LOST = 255
 """Exit code of a load whose connection was lost, as of ssh(1)."""
 
 _SCRIPT = r"""
@@ -55,8 +55,8 @@ class Shell(Protocol):
     stdout: Any
     stderr: Any
 
-    async def ended(self) -> int:
-        """Wait for the end. Returns the exit code; 128 + n after signal n; GONE when the connection was lost."""
+    async def wait_for_end(self) -> int:
+        """Wait for the end. Returns the exit code: 128 + n after signal n, CONNECTION_LOST after that."""
         ...
 
     def close(self) -> None:
@@ -75,7 +75,7 @@ class _LocalShell:
         self._process = process
         self.stdin, self.stdout, self.stderr = process.stdin, process.stdout, process.stderr
 
-    async def ended(self) -> int:
+    async def wait_for_end(self) -> int:
         status = await self._process.wait()
         return 128 - status if status < 0 else status
 
@@ -95,16 +95,16 @@ class _SshShell:
         self._connection, self._process = connection, process
         self.stdin, self.stdout, self.stderr = process.stdin, process.stdout, process.stderr
 
-    async def ended(self) -> int:
+    async def wait_for_end(self) -> int:
         await self._process.wait_closed()
         status = self._process.returncode
-        return GONE if status is None else 128 - status if status < 0 else status
+        return CONNECTION_LOST if status is None else 128 - status if status < 0 else status
 
     def close(self) -> None:
         self._connection.close()
 
 
-async def opened(name: str, target: SshTarget | None, argv: Sequence[str]) -> Shell:
+async def open_shell(name: str, target: SshTarget | None, argv: Sequence[str]) -> Shell:
     """Return a shell that is ready to start `argv`; `target` None: on this machine. Raises UsageError."""
     word = secrets.token_hex(8)
     arguments = ["/bin/sh", "-c", _SCRIPT, "sanpath-load", word, *argv]
@@ -127,7 +127,7 @@ async def opened(name: str, target: SshTarget | None, argv: Sequence[str]) -> Sh
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(target.timeout_seconds if target else 5.0):
             while line := await shell.stdout.readline():
-                if line.strip() == word.encode():  # Login scripts may print something before.
+                if line.strip() == word.encode():  # Login scripts may print something first.
                     return shell
     shell.close()
     raise UsageError(f"host {name}: this account cannot run /bin/sh there")

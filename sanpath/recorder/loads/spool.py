@@ -1,4 +1,4 @@
-"""A memory file that a load writes into: writes neither fail nor wait, whatever the recording's disk does."""
+"""A memory file that a load writes into: writes neither fail nor wait for the recording's disk."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import tempfile
 from sanpath.masking import masked_bytes
 
 CHUNK_BYTES = 1 << 20
-"""The most that a reader gets at once."""
+"""Maximum bytes that a reader gets at once."""
 LIMIT_BYTES = 256 << 20
-"""Output that may wait for its disk: hours of a load generator's output, but little compared with its buffers."""
-_LINE_BYTES = 1 << 12
-"""The longest line that is waited for, so that a secret in it is masked as a whole."""
+"""Maximum output that waits for its disk: hours of a load generator's output, little beside its buffers."""
+_MAX_LINE_BYTES = 1 << 12
+"""Maximum line that is held back until it is complete, so that a secret in it is masked as a whole."""
 
 
 class Spool:
@@ -42,7 +42,7 @@ class Spool:
             remaining = remaining[os.write(self.descriptor, remaining) :]
 
     def take(self) -> bytes:
-        """Return the next bytes for the reader, at most CHUNK_BYTES; a reader far behind skips to the last bytes."""
+        """Return the next bytes for the reader, at most CHUNK_BYTES. A reader far behind skips to the last bytes."""
         if self.size - self.taken > LIMIT_BYTES:
             self.taken = self.size - CHUNK_BYTES
         added = os.pread(self.descriptor, CHUNK_BYTES, self.taken)
@@ -52,9 +52,10 @@ class Spool:
     def copy(self, file: int, ended: bool = True) -> bool:
         """Append the next chunk to a file on the disk, with secrets masked. Returns whether there was any.
 
-        `ended`: the last line is complete; otherwise it waits, as a secret in it may be half written. Raises OSError.
+        `ended`: the last line is complete; otherwise it waits, because a secret in it may be incomplete. Raises
+        OSError.
         """
-        before = min(self.copied, _LINE_BYTES)  # After a failed write, what is left begins inside a line.
+        before = min(self.copied, _MAX_LINE_BYTES)  # After a failed write, the remaining bytes begin inside a line.
         block = os.pread(self.descriptor, before + CHUNK_BYTES, self.copied - before)
         start, end = block.rfind(b"\n", 0, before) + 1, len(block)
         if not ended or end == before + CHUNK_BYTES:
@@ -65,9 +66,9 @@ class Spool:
         return bool(chunk)
 
     def drop(self) -> None:
-        """Free the memory of bytes that were both taken and copied."""
+        """Free the memory of bytes that were both read and copied."""
         page = mmap.ALLOCATIONGRANULARITY
-        end = min(self.taken, self.copied - _LINE_BYTES) // page * page
+        end = min(self.taken, self.copied - _MAX_LINE_BYTES) // page * page
         if end > self._dropped and hasattr(mmap, "MADV_REMOVE"):
             # ValueError: the load has truncated its output.
             with contextlib.suppress(OSError, ValueError):
@@ -86,6 +87,6 @@ def _memory_file() -> int:
     else:
         with tempfile.TemporaryFile(buffering=0) as file:
             descriptor = os.dup(file.fileno())
-    # A process that reopens it, as a shell does with /dev/stdout, has to append as well.
+    # A process that reopens it, as a shell does with /dev/stdout, must append as well.
     fcntl.fcntl(descriptor, fcntl.F_SETFL, fcntl.fcntl(descriptor, fcntl.F_GETFL) | os.O_APPEND)
     return descriptor

@@ -23,7 +23,7 @@ class Steadiness:
         self._began: dict[str, int] = {}
 
     def begin(self, loads: list[str]) -> None:
-        """Start measuring these loads: earlier samples do not count."""
+        """Start measuring these loads: earlier samples are ignored."""
         for load in loads:
             self._rates[load] = deque(maxlen=self._windows)
             self._last.pop(load, None)

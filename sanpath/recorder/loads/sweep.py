@@ -1,4 +1,4 @@
-"""Runs a sweep: its steps one after the other, each marked with its name and ended when it is steady."""
+"""Runs a sweep: its steps one after the other, each marked with its name and ended when steady."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from sanpath.sweep.progress import PROBE_END, PROBE_PAUSE, PROBE_READY, STEP_BEG
 class StepWatch:
     """Filters the items of a step's load before they are recorded, and detects when the step is steady.
 
-    It adds the step's name and its outstanding I/Os to the marks: with several jobs fio does not report the latter.
-    `experiment`: the experiment of a probe that the step belongs to. `why`: why the probe chose it.
+    It adds the step's name and its outstanding I/Os to the marks: with several jobs fio does not report their number.
+    `experiment`: the experiment of a probe that the step belongs to. `why`: the probe's reason for the step.
     """
 
     def __init__(self, plan: Plan, step: SweepStep, experiment: str = "", why: str = "") -> None:
@@ -50,7 +50,7 @@ class StepWatch:
     def __call__(self, item: Item) -> Item:
         """Return the item to be recorded."""
         if isinstance(item, Event) and "step" in item.detail:
-            # The end of a ramp is marked again where the load learns that it was earlier.
+            # If the load learns that a ramp ended earlier, its end is marked again.
             is_begin = item.name == ("ramp-end" if self._ramps else "step-begin") and not self._is_measuring
             if self._steadiness and is_begin:
                 self._is_measuring = True
@@ -71,7 +71,7 @@ class SweepRun:
         self._loads, self._clock, self._sink, self._stop = loads, clock, sink, stop
 
     async def run(self) -> int | None:
-        """Run the steps. Returns 0 when all are done, the exit code of a failed load, or None when interrupted."""
+        """Run the steps. Returns 0 if all are done, the exit code of a failed load, or None if interrupted."""
         todo = [step for step in steps(self._plan) if step.key not in self._done]
         for step in todo:
             if step.key in self._cut:
@@ -98,26 +98,27 @@ class SweepRun:
     ) -> int | None:
         """Run a step to its end, or until `cut_short`. `host`: where it runs, None: on all hosts of the plan.
 
-        `bytes_per_second`: see commands.command."""
-        await self._begin(step)
+        `bytes_per_second`: see commands.command.
+        """
+        await self._record_begin(step)
         argv = commands.command(plan, step, bytes_per_second)
         code, was_interrupted = await self._loads.run(
             argv, self._stop, key=step.key, item_filter=watch, end_early=cut_short or watch.steady, host=host
         )
         steady = watch.steady.is_set() if self._plan.steady else None
         if was_interrupted and not steady:
-            return self._ended(step, "interrupted", code)
+            return self._record_end(step, "interrupted", code)
         if code and not was_interrupted:
-            return self._ended(step, "failed", code)
+            return self._record_end(step, "failed", code)
         if steady is False:
             self._event("step-not-steady", {"step": step.name, "key": step.key, "spread": watch.spread})
-        return self._ended(step, "done", 0, steady)
+        return self._record_end(step, "done", 0, steady)
 
-    async def _begin(self, step: SweepStep) -> None:
+    async def _record_begin(self, step: SweepStep) -> None:
         self._event(STEP_BEGIN, {"key": step.key, "step": step.name, "plan": self._plan.digest})
         await self._sink.flush()  # Viewers should see the new step at once.
 
-    def _ended(self, step: SweepStep, outcome: str, code: int, steady: bool | None = None) -> int | None:
+    def _record_end(self, step: SweepStep, outcome: str, code: int, steady: bool | None = None) -> int | None:
         if outcome != "done":
             self._event("step-dropped", {"step": step.name, "because": f"its load was {outcome}"})
         detail = {"key": step.key, "step": step.name, "plan": self._plan.digest, "outcome": outcome}
@@ -130,7 +131,7 @@ class SweepRun:
 
 
 class ProbeRun(SweepRun):
-    """Runs ordered steps one after the other, until it is ordered to end."""
+    """Runs ordered steps one after the other, until an order ends the run."""
 
     def __init__(self, request: SweepRequest, loads: Loads, clock: Clock, sink: Sink, stop: asyncio.Event) -> None:
         super().__init__(request, loads, clock, sink, stop)
@@ -138,9 +139,9 @@ class ProbeRun(SweepRun):
         self._orders: asyncio.Queue[StepOrder | EndOrder] = asyncio.Queue()
         self._cut_short = asyncio.Event()
 
-    def obey(self, line: str) -> None:
+    def execute_command(self, line: str) -> None:
         """Execute a command from standard input: run a step after the steps already ordered, end after these, or cut
-        the running step short."""
+        the current step short."""
         if line.startswith(RUN):
             self._orders.put_nowait(StepOrder.model_validate_json(line.removeprefix(RUN)))
         elif line.startswith(END):
@@ -150,7 +151,7 @@ class ProbeRun(SweepRun):
 
     async def run(self) -> int | None:
         """Run the steps. Returns 0 at the end, the exit code of a failed load, or None when interrupted."""
-        await self._settled("", self._idle_seconds)
+        await self._settle("", self._idle_seconds)
         while not self._stop.is_set():
             waiting = asyncio.create_task(self._orders.get())
             await either(asyncio.shield(waiting), self._stop.wait())
@@ -161,12 +162,12 @@ class ProbeRun(SweepRun):
             if isinstance(order, EndOrder):
                 self._event(PROBE_END, {"reason": order.reason, "what": order.what})
                 return 0
-            if code := await self._ordered(order):
+            if code := await self._run_order(order):
                 return code
-            await self._settled(order.step.key, self._plan.pause_seconds)
+            await self._settle(order.step.key, self._plan.pause_seconds)
         return None
 
-    async def _settled(self, key: str, seconds: float) -> None:
+    async def _settle(self, key: str, seconds: float) -> None:
         """Continue polling for some seconds, so that every source shows the end of a step, and mark the step as
         recorded."""
         await either(self._stop.wait(), sleep(seconds))
@@ -174,7 +175,7 @@ class ProbeRun(SweepRun):
         self._event(PROBE_READY, {"key": key})
         await self._sink.flush()
 
-    async def _ordered(self, order: StepOrder) -> int | None:
+    async def _run_order(self, order: StepOrder) -> int | None:
         self._cut_short.clear()
         seconds = self._plan.seconds if order.seconds is None else order.seconds
         if order.is_pause:
@@ -188,19 +189,19 @@ class ProbeRun(SweepRun):
     async def _pause(self, order: StepOrder, seconds: float) -> int | None:
         """Continue polling without a load, and mark the pause unless it was cut short."""
         step, began_us = order.step, self._clock.now_us()
-        await self._begin(step)
+        await self._record_begin(step)
         await either(self._stop.wait(), self._cut_short.wait(), sleep(seconds))
         if self._stop.is_set() or self._cut_short.is_set():
-            return self._ended(step, "interrupted", 0)
+            return self._record_end(step, "interrupted", 0)
         self._event(PROBE_PAUSE, {"key": step.key, "step": step.name, "began_us": began_us, "why": order.why})
-        return self._ended(step, "done", 0)
+        return self._record_end(step, "done", 0)
 
 
 def lock_sweep(folder: Location, run_id: str) -> IO[bytes] | None:
     """Lock a recording on this machine against other sweeps, as long as the returned file is open.
 
-    The system releases the lock when the process is killed. None: the folder or system has no locks. Raises
-    UsageError when a sweep is running, or the load of a killed sweep still runs.
+    The system releases the lock if the process is killed. None: the folder or system has no locks. Raises UsageError
+    if a sweep is running, or the load of a killed sweep still runs.
     """
     lock = _lock(folder)
     if running := load_processes(run_id):

@@ -1,4 +1,4 @@
-"""Runs slow work outside the event loop: one hostile input must not delay the polls of all sources."""
+"""Runs slow work outside the event loop: a hostile input must not delay the polls of all sources."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import TypeVar
 ResultT = TypeVar("ResultT")
 
 
-async def in_background(work: Callable[[], ResultT], seconds: float) -> ResultT:
+async def run_in_background(work: Callable[[], ResultT], seconds: float) -> ResultT:
     """Run `work` in a thread and return its result.
 
-    Raises what it raises, or TimeoutError when it has not ended after `seconds`. Then it continues in a daemon
-    thread, which does not delay the end of the process.
+    Raises its exceptions, or TimeoutError if it has not ended after `seconds`. Then it continues in a daemon thread,
+    which does not delay the end of the process.
     """
     loop = asyncio.get_running_loop()
     done: asyncio.Future[ResultT] = loop.create_future()

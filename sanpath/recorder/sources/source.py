@@ -18,20 +18,20 @@ from sanpath.recorder.sink import Sink
 from sanpath.units import counted
 
 OPEN_SECONDS = 10.0
-"""How long opening and inventory may wait while nothing arrives; a collector may need longer (open_seconds)."""
+"""How long opening and inventory may wait without data; a collector may need longer (open_seconds)."""
 CLOSE_SECONDS = 2.0
 """How long logging out may take."""
 INVENTORY_SECONDS = 300.0
 """How often entities and links are read: cables and paths seldom change during a run."""
 BACK_OFF_SECONDS = 60.0
-"""The longest wait after failures; it doubles from a second on."""
-REFUSALS = 3
-"""After so many refusals a source is given up: further ones may lock the account."""
-LATE_POLLS = 3
-"""After this many polls in a row whose last rows come too late, the session ends: it may be broken. A busy device is
-late as well, and to log in again would cost it more than the poll."""
+"""The longest wait after failures; it starts at one second and doubles."""
+MAX_REFUSALS = 3
+"""A source is given up after so many refusals: further attempts may lock the account."""
+MAX_LATE_POLLS = 3
+"""After so many polls in a row with late rows, the session ends, because it may be broken. A busy device is late,
+too, and each new login would cost it more than the poll."""
 _CHECK_SECONDS = 1.0
-"""How often it is checked whether bytes have arrived."""
+"""How often to check whether bytes have arrived."""
 
 NewContext = Callable[[Cost], Context]
 
@@ -40,8 +40,8 @@ class Source:
     """Runs one collector. `blocking`: it runs in a separate thread, because its SDK blocks.
 
     `polled` is set after the first poll. `busy_since`: start of the current poll; None between polls. `ask_after_us`:
-    a source whose last poll was before this time is polled once more when it stops; None: no source is. Failures of
-    the collector never stop or delay another source.
+    a source whose last poll is older is polled once more when it stops; None: no source is. Failures of the collector
+    never stop or delay another source.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Source:
         self._asked_us = 0
 
     async def run(self, start_us: int, stop: asyncio.Event) -> None:
-        """Poll from `start_us` until `stop`. However it ends, the collector is closed.
+        """Poll from `start_us` until `stop`. The collector is closed in any case.
 
         Sources are spread over the first quarter of the interval by their names.
         """
@@ -83,7 +83,7 @@ class Source:
             due = start_us + number * every_us
             if await _wait(stop, (due - self._clock.now_us()) / 1e6):
                 break
-            await self._round(due)
+            await self._poll_once(due)
             self.polled.set()
             number = self._next_number(start_us, every_us, number)
         if (
@@ -91,10 +91,10 @@ class Source:
             and self._asked_us < self.ask_after_us
             and not (self._given_up or self._failures)
         ):
-            await self._round(self._clock.now_us())
+            await self._poll_once(self._clock.now_us())
 
     def _next_number(self, start_us: int, every_us: int, number: int) -> int:
-        """Return the number of the next poll on the grid, later while the source fails. Records skipped polls."""
+        """Return the number of the next poll on the grid; later while the source fails. Records skipped polls."""
         now = self._clock.now_us()
         wait_us = min(BACK_OFF_SECONDS, 2.0 ** min(self._failures - 1, 10)) * 1e6 if self._failures else 0
         next_number = max(number + 1, math.ceil((now + wait_us - start_us) / every_us))
@@ -106,7 +106,7 @@ class Source:
             self._record(Poll(self.name, due, now, now, "skipped", message=message))
         return next_number
 
-    async def _round(self, due: int) -> None:
+    async def _poll_once(self, due: int) -> None:
         if self._sink.full:
             now = self._clock.now_us()
             self._record(Poll(self.name, due, now, now, "skipped", message="the recording cannot be written"))
@@ -115,7 +115,7 @@ class Source:
         started = self.busy_since = self._asked_us = self._clock.now_us()
         rows, failure, message, is_late = 0, "", "", False
         try:
-            async for count in self._items():
+            async for count in self._read_items():
                 rows += count
         except TimeoutError:
             is_late, failure, message = True, Failure.UNREACHABLE.value, "no answer within the deadline"
@@ -129,9 +129,9 @@ class Source:
         work = rows, self._cost.requests, self._cost.bytes_in
         self._record(Poll(self.name, due, started, ended, outcome, failure, message, *work))
         self._late = self._late + 1 if is_late and rows else 0
-        await self._update_back_off("" if 0 < self._late < LATE_POLLS else failure)
+        await self._update_back_off("" if 0 < self._late < MAX_LATE_POLLS else failure)
 
-    async def _items(self) -> AsyncIterator[int]:
+    async def _read_items(self) -> AsyncIterator[int]:
         """Poll once, after logging in if needed. Yields the number of rows of each item."""
         if self._opened is None:
             context = self._context(self._cost)
@@ -150,9 +150,9 @@ class Source:
                 self._sink.take(self.name, self._clock.now_us(), item)
                 yield len(item.entity) if isinstance(item, Rows) else 0
 
-    def _idle_deadline(self, least_seconds: float = OPEN_SECONDS) -> AbstractAsyncContextManager[None]:
+    def _idle_deadline(self, min_seconds: float = OPEN_SECONDS) -> AbstractAsyncContextManager[None]:
         """Return the deadline of rare reads: while data arrive, at most until the next inventory is due."""
-        silent_seconds = max(least_seconds, self._config.deadline_seconds)
+        silent_seconds = max(min_seconds, self._config.deadline_seconds)
         return _while_answering(self._cost, silent_seconds, INVENTORY_SECONDS)
 
     async def _update_back_off(self, failure: str) -> None:
@@ -165,9 +165,9 @@ class Source:
         self._late = 0
         self._failures += 1
         self._refusals += failure == Failure.REFUSED.value
-        # A source that has answered with this configuration may do so again, whatever it answers at the moment.
+        # A source that has answered with this configuration may do so again, whatever it answers now.
         misconfigured = failure == Failure.MISCONFIGURED.value and not self._has_answered
-        if misconfigured or self._refusals >= REFUSALS:
+        if misconfigured or self._refusals >= MAX_REFUSALS:
             self._given_up = True
             self._sink.take(self.name, 0, Event(self._clock.now_us(), "source-given-up", {"failure": failure}))
 
@@ -198,10 +198,10 @@ async def _wait(stop: asyncio.Event, seconds: float) -> bool:
 
 @asynccontextmanager
 async def _while_answering(cost: Cost, silent_seconds: float, limit_seconds: float) -> AsyncIterator[None]:
-    """Raise TimeoutError when, by `cost`, nothing has arrived for `silent_seconds`, or after `limit_seconds`.
+    """Raise TimeoutError if nothing has arrived for `silent_seconds`, according to `cost`, or after `limit_seconds`.
 
     The deadline counts from the last received data, so that a long answer does not time out. `cost` is checked every
-    second: silence is detected at most a second late, and never early.
+    second: silence is detected up to a second late, and never early.
     """
     loop = asyncio.get_running_loop()
     async with asyncio.timeout(max(silent_seconds, limit_seconds)) as deadline:
