@@ -19,7 +19,7 @@ from sanpath.recording.format.layout import read_manifest
 from sanpath.recording.format.writers import Start, ended, latest, starts
 from sanpath.recording.handover import LONGEST_BYTES, Hello, decoded, socket_path
 from sanpath.recording.reading.recording import Recording
-from sanpath.recording.reading.tail import Flushed
+from sanpath.recording.reading.tail import FlushReader
 from sanpath.recording.storage.store import Location, store_at
 from sanpath.topology.resolve import resolve
 
@@ -38,7 +38,7 @@ class Viewer:
         self._newest = Newest()
         self._pulses = Pulses(self._newest)
         self._starts: Sequence[Start] = ()
-        self._flushed: dict[str, Flushed] = {}
+        self._flushed: dict[str, FlushReader] = {}
         self._listening: dict[str, asyncio.Task[None]] = {}
         self._read: set[str] = set()
         self._ahead_us: dict[str, int] = {}
@@ -101,7 +101,7 @@ class Viewer:
                 continue
             if writer not in self._flushed:
                 wanted_metrics = {"load": frozenset(metrics()["load"]), **METRICS}
-                self._flushed[writer] = Flushed(store, writer, start.header.sources, wanted_metrics)
+                self._flushed[writer] = FlushReader(store, writer, start.header.sources, wanted_metrics)
             for source, item in await asyncio.to_thread(self._flushed[writer].new):
                 self._newest.take(source, item)
             self._read.add(writer)

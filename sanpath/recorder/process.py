@@ -261,7 +261,7 @@ class Recorder:
                 self._loop.call_soon_threadsafe(self._stop.set)
                 return self._read_abort()
             if isinstance(self._sweep, ProbeRun):
-                self._loop.call_soon_threadsafe(self._sweep.obey, line)
+                self._loop.call_soon_threadsafe(self._sweep.execute_command, line)
         # The process that judges the steps of a probe, and watches their effect on other hosts, has ended.
         is_abandoned = isinstance(self._sweep, ProbeRun)
         if is_abandoned or (not self._request.has_load and self._request.for_seconds is None):

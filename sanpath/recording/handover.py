@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from sanpath.model import Column, Event, Poll, Rows, Table
-from sanpath.recording.format.rows import LARGEST, MALFORMED, checked_text, details, moment
+from sanpath.recording.format.rows import MALFORMED, MAX_NUMBER, checked_text, checked_time, details
 
 LONGEST_BYTES = 16 << 20
-"""The longest line: a poll of 50,000 ports has 3 MB."""
+"""Maximum length of a line: a poll of 50,000 ports has 3 MB."""
 _NAME_BYTES = 16
 """Half of a SHA-256: a path of a socket has at most 107 bytes (unix(7))."""
 _PRIVATE = 0o700
@@ -27,9 +27,9 @@ _PRIVATE = 0o700
 
 @dataclass(frozen=True, slots=True)
 class Hello:
-    """The line after all that was before the viewer: two clocks at the same moment.
+    """The line after everything older than the viewer: two clocks at the same moment.
 
-    `now_us` is the recorder's clock in microseconds since the epoch, `monotonic_ns` the machine's monotonic clock.
+    `now_us`: the recorder's clock in microseconds since the epoch, `monotonic_ns`: the machine's monotonic clock.
     """
 
     now_us: int
@@ -38,7 +38,7 @@ class Hello:
 
 LiveItem = Rows | Event | Poll
 Line = Hello | tuple[str, LiveItem]
-"""The content of a line: Hello in one of them, (source, item) in all others."""
+"""The content of a line: one is Hello, all others are (source, item)."""
 
 
 def socket_path(run_id: str, writer: str) -> Path | None:
@@ -73,7 +73,7 @@ def encoded(line: Line) -> bytes:
     source, item = line
     match item:
         case Rows():
-            return _line({"source": source, "rows": _encoded_rows(item)})
+            return _line({"source": source, "rows": _encode_rows(item)})
         case Event():
             return _line({"source": source, "event": [item.seen, item.name, dict(item.detail)]})
         case Poll():
@@ -85,15 +85,15 @@ def decoded(line: bytes) -> Line:
     try:
         content = json.loads(line)
         if "now_us" in content:
-            return Hello(moment(content["now_us"]), int(content["monotonic_ns"]))
+            return Hello(checked_time(content["now_us"]), int(content["monotonic_ns"]))
         source = checked_text(content["source"])
         if "rows" in content:
-            return source, _decoded_rows(content["rows"])
+            return source, _decode_rows(content["rows"])
         if "event" in content:
             seen, name, detail = content["event"]
-            return source, Event(moment(seen), checked_text(name), details(json.dumps(detail)))
+            return source, Event(checked_time(seen), checked_text(name), details(json.dumps(detail)))
         due, started, ended, outcome = content["poll"]
-        return source, Poll(source, moment(due), moment(started), moment(ended), outcome)
+        return source, Poll(source, checked_time(due), checked_time(started), checked_time(ended), outcome)
     except (*MALFORMED, OverflowError) as error:
         raise ValueError(f"not a line of a recorder: {error}") from error
 
@@ -102,7 +102,7 @@ def _line(content: Mapping[str, Any]) -> bytes:
     return json.dumps(content, separators=(",", ":")).encode() + b"\n"
 
 
-def _encoded_rows(rows: Rows) -> dict[str, Any]:
+def _encode_rows(rows: Rows) -> dict[str, Any]:
     return {
         "kind": rows.table.kind,
         "columns": [[column.metric, column.bits, column.scale, column.resolution] for column in rows.table.columns],
@@ -113,7 +113,7 @@ def _encoded_rows(rows: Rows) -> dict[str, Any]:
     }
 
 
-def _decoded_rows(content: Mapping[str, Any]) -> Rows:
+def _decode_rows(content: Mapping[str, Any]) -> Rows:
     columns = tuple(
         Column(checked_text(name), bits, float(scale), float(cut)) for name, bits, scale, cut in content["columns"]
     )
@@ -130,7 +130,7 @@ def _numbers(column: Sequence[Any]) -> Sequence[int | float | None]:
     if not types <= {int, float, type(None)}:
         raise ValueError("no numbers")
     integers = column if types == {int} else [value for value in column if type(value) is int]
-    if integers and not -LARGEST <= min(integers) <= max(integers) <= LARGEST:
+    if integers and not -MAX_NUMBER <= min(integers) <= max(integers) <= MAX_NUMBER:
         raise ValueError("larger than any counter")
     return column
 
@@ -138,9 +138,9 @@ def _numbers(column: Sequence[Any]) -> Sequence[int | float | None]:
 def _moments(column: Sequence[Any]) -> Sequence[int]:
     """Return times after checking the limits of all at once: a poll may have thousands."""
     if column and set(map(type, column)) == {int}:
-        moment(min(column)), moment(max(column))
+        checked_time(min(column)), checked_time(max(column))
         return column
-    return [moment(us) for us in column]
+    return [checked_time(us) for us in column]
 
 
 def _texts(column: Sequence[Any]) -> list[str]:

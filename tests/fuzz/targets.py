@@ -174,7 +174,7 @@ def _row(given: bytes) -> None:
         "ids": text,
         "attributes": text,
     }
-    for read, row in ((rows.event, event), (rows.entity_or_link, entity)):
+    for read, row in ((rows.event, event), (rows.parse_inventory_row, entity)):
         with contextlib.suppress(*rows.MALFORMED):
             read(row)
 

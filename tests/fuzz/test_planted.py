@@ -50,7 +50,7 @@ def _node_with_status(name: str, item: Any) -> Any:
         ("vsphere answers", vmomi, "_require", lambda *_: None, 1000),
         ("vsphere answers", session, "plain", lambda value: value.name, 300),
         ("SNMP datagrams", snmp_session, "_decoded", _text_of_octets, 2000),
-        ("recording", redact, "_matching", lambda pattern, text: pattern.fullmatch(text)[0], 100),
+        ("recording", redact, "_matching_text", lambda pattern, text: pattern.fullmatch(text)[0], 100),
     ],
 )
 def test_a_planted_defect_is_found(

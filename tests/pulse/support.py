@@ -11,7 +11,7 @@ from sanpath.model import Rows
 from sanpath.pulse.newest import METRICS
 from sanpath.recording.handover import LiveItem
 from sanpath.recording.reading.recording import Recording
-from sanpath.recording.reading.tail import merged
+from sanpath.recording.reading.tail import merge_tables
 
 
 def judged_again(recording: Recording, every_kind: bool = False) -> list[tuple[int, str, LiveItem]]:
@@ -24,7 +24,7 @@ def judged_again(recording: Recording, every_kind: bool = False) -> list[tuple[i
 
 
 def _samples(recording: Recording, kind: str) -> Iterator[tuple[str, Rows]]:
-    declared = {d.name: merged(d.tables, kind) for d in recording.declarations}
+    declared = {d.name: merge_tables(d.tables, kind) for d in recording.declarations}
     with closing(recording.connect()) as connection:
         metrics = recording.view(connection, kind)
         if not metrics:

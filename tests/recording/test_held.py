@@ -66,7 +66,7 @@ def test_the_same_digits_at_random_moments(story: str, tmp_path: Path, monkeypat
     for moment in growing.moments(8, seed=3):
         growing.until(moment)
         with monkeypatch.context() as uncached:
-            uncached.setattr(reading, "MOST_VALUES", 0)
+            uncached.setattr(reading, "MAX_VALUES", 0)
             whole = render(diagnose(Recording(growing.folder)))
         assert render(diagnose(Recording(growing.folder, sample_cache=held))) == whole
         for _ in range(2):  # The second one finds nothing new.
@@ -122,7 +122,7 @@ def test_a_damaged_segment_is_left_out_and_the_others_are_held(tmp_path: Path) -
 
 
 def test_too_much_is_read_from_its_segments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(holding, "MOST_VALUES", 100)
+    monkeypatch.setattr(holding, "MAX_VALUES", 100)
     growing = Growing("published", tmp_path / "r.sanpath")
     held = SampleCache(store_at(growing.folder))
     for moment in growing.moments(3, seed=1):

@@ -154,11 +154,11 @@ def test_more_rows_than_anybody_records_are_read_in_part_and_named(folder: Path)
     connection = duckdb.connect()
     connection.execute(
         f"COPY (SELECT one.*, {NOW} + (1e9 * random())::BIGINT AS seen "
-        f"FROM ({one}) one, range({rows.MOST[table] + 1})) TO '{target}' (FORMAT parquet)"
+        f"FROM ({one}) one, range({rows.MAX_ROWS[table] + 1})) TO '{target}' (FORMAT parquet)"
     )
     connection.close()
     recording = Recording(folder)
-    assert len(recording.events()) <= rows.MOST[table]
+    assert len(recording.events()) <= rows.MAX_ROWS[table]
     assert recording.unreadable == {"events (more rows than 200,000)"}
 
 

@@ -156,7 +156,7 @@ def _times(connection: duckdb.DuckDBPyConnection, recorded: Sequence[str]) -> li
 def _cached_times(cached: CachedSamples, since_us: int | None) -> list[_Times]:
     columns = cached.columns
     names = list(cached.names)
-    is_needed = cached.in_time(since_us)
+    is_needed = cached.is_in_time(since_us)
     times: list[_Times] = []
     for number in np.unique(columns["source"].numbers[is_needed]).tolist():
         is_of_source = is_needed & (columns["source"].numbers == number)

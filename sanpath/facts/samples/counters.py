@@ -23,7 +23,7 @@ import numpy as np
 
 from sanpath.facts.samples.sample_arrays import Floats, Integers, SampleArrays
 from sanpath.model import Column, Step
-from sanpath.recording.reading.sample_cache import Truths, Values
+from sanpath.recording.reading.sample_cache import Mask, Values
 from sanpath.recording.reading.tail import ROUND_US
 
 _CACHE_US = 15_000_000
@@ -81,7 +81,7 @@ def idle_after(news: Integers) -> float:
     return max(_CACHE_US, _LATE_FACTOR * usual)
 
 
-def _moved(samples: SampleArrays, counters: Collection[str]) -> Truths:
+def _moved(samples: SampleArrays, counters: Collection[str]) -> Mask:
     """Return whether any counter of a sample differs from the entity's previous one. The first value is a change."""
     moved = np.zeros(len(samples.seen), dtype=bool)
     is_first = np.append(True, np.diff(samples.entity) != 0)
@@ -122,7 +122,7 @@ class Sums:
     def by_entity(self) -> Iterator[tuple[str, Overall]]:
         """Yield the name of each entity and its counters."""
         counters = list(self.rates)
-        rates = zip(*(values.as_list() for values in self.rates.values()), strict=True)
+        rates = zip(*(values.to_list() for values in self.rates.values()), strict=True)
         for index, windows, seconds, of_entity, grown in zip(
             self.entity.tolist(), self.windows.tolist(), self.seconds.tolist(), rates, self._grown(), strict=True
         ):
@@ -158,7 +158,7 @@ class _EntityRates(Rates):
     def __getitem__(self, counter: str) -> list[float | None]:
         if counter not in self._lists:
             values = self._columns[counter][self._rows]
-            self._lists[counter] = values.as_list()
+            self._lists[counter] = values.to_list()
         return self._lists[counter]
 
     def __setitem__(self, counter: str, rates: list[float | None]) -> None:
@@ -242,7 +242,7 @@ class CounterWindows:
                         [mean[index] for mean in means],
                     )
 
-    def _means(self, entity: Integers, rate: Floats, seconds: Floats, known: Truths | None) -> list[float | None]:
+    def _means(self, entity: Integers, rate: Floats, seconds: Floats, known: Mask | None) -> list[float | None]:
         """Return the mean rate of each entity: sum of differences over sum of times. None: no window has a rate."""
         grown = rate * seconds
         if known is not None:
@@ -250,7 +250,7 @@ class CounterWindows:
         times = np.bincount(entity, seconds, len(self._entities))
         with np.errstate(invalid="ignore"):
             means = np.bincount(entity, grown, len(self._entities)) / times
-        return Values(means, times != 0).as_list()
+        return Values(means, times != 0).to_list()
 
     def sums(self) -> list[Sums]:
         """Return the mean rates over entire steps, in the order of time."""
@@ -306,7 +306,7 @@ def _in_frames(most_bits: Floats, frames: Values | None, seen_bits: Floats) -> F
     return np.where(limits, np.minimum(most_bits, in_frames), most_bits)
 
 
-def _is_narrow(samples: SampleArrays, name: str) -> Truths:
+def _is_narrow(samples: SampleArrays, name: str) -> Mask:
     """Return for each sample whether no value of its entity exceeds 32 bits.
 
     A source may declare the narrowest width among its ports: a counter that has exceeded 32 bits never wraps."""
@@ -316,7 +316,7 @@ def _is_narrow(samples: SampleArrays, name: str) -> Truths:
     return np.asarray(exceeding[samples.entity] == 0)
 
 
-def _has_fallen(samples: SampleArrays, name: str) -> Truths:
+def _has_fallen(samples: SampleArrays, name: str) -> Mask:
     """Return for each sample whether the counter of its entity is ever lower than in the sample before it, or has too
     few samples to know.
 
@@ -331,7 +331,7 @@ def _has_fallen(samples: SampleArrays, name: str) -> Truths:
     return np.asarray(((fallen > 0) | (windows < _MIN_FALLING_WINDOWS))[samples.entity])
 
 
-def _growth(values: Values, ended: Integers, narrow: Truths | bool, is_too_fast: Truths | None) -> Values:
+def _growth(values: Values, ended: Integers, narrow: Mask | bool, is_too_fast: Mask | None) -> Values:
     """Return the difference of each sample of `ended` to the one before it; not known where the counter was reset.
 
     Never negative. `narrow`: whether it may wrap at 32 bits. `is_too_fast`: whether it may do so more than once."""

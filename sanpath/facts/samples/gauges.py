@@ -48,7 +48,7 @@ class Means:
         gauges, quartered = list(self.means), list(self.earliest)
         rows: Iterator[tuple[Sequence[float | None], ...]] = zip(
             *(
-                zip(*(values.as_list() for values in figures.values()), strict=True)
+                zip(*(values.to_list() for values in figures.values()), strict=True)
                 if figures
                 else repeat((), len(self.entity))
                 for figures in (self.means, self.lasts, self.earliest, self.latest)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from sanpath.facts.samples.clock_offsets import clock_offsets, shifts
 from sanpath.recording.reading.recording import Recording, Shift
-from sanpath.recording.reading.sample_cache import TEXTS, CachedSamples, Truths, Values
+from sanpath.recording.reading.sample_cache import TEXTS, CachedSamples, Mask, Values
 from sanpath.recording.storage.duck import literal, quoted
 
 Floats = npt.NDArray[np.float64]
@@ -70,7 +70,7 @@ class SampleArrays:
         is_needed = np.array([name in needed for name in self.entities], dtype=bool)
         return self.select(is_needed[self.entity]).of_present_entities()
 
-    def select(self, rows: Truths) -> SampleArrays:
+    def select(self, rows: Mask) -> SampleArrays:
         """Return some of the samples."""
         return SampleArrays(
             self.entities,
@@ -125,7 +125,7 @@ def _in_order(
 
     The moment is that of `timed_samples`."""
     columns = cached.columns
-    is_needed = cached.in_time(since_us) & (columns["source"].numbers == cached.names.get(source, -1))
+    is_needed = cached.is_in_time(since_us) & (columns["source"].numbers == cached.names.get(source, -1))
     for shift in source_shifts:
         is_needed &= shift.late_us is not None
     rows = np.flatnonzero(is_needed)
@@ -235,8 +235,8 @@ class SampleReader:
             np.repeat(np.arange(len(counts)), list(counts.values())),
             moment,
             seen,
-            Values.of_column(fetched["covers_seconds"]),
-            {name: Values.of_column(fetched[name]) for name in self._metrics},
+            Values.from_column(fetched["covers_seconds"]),
+            {name: Values.from_column(fetched[name]) for name in self._metrics},
         )
 
 

@@ -17,7 +17,7 @@ import duckdb
 
 from sanpath.errors import CollectorError, Failure, UsageError
 from sanpath.recorder.importing.decoration import Decoration
-from sanpath.recording.storage.duck import literal, separate
+from sanpath.recording.storage.duck import connect_separately, literal
 
 _CHUNK_BYTES = 1 << 20
 _HEAD_BYTES = 1 << 16
@@ -154,7 +154,7 @@ class ImportedFile:
         """Yield the rows of a SELECT over the table `csv`."""
         setup = f"SET memory_limit = '{_QUERY_BYTES >> 20}MB'; SET preserve_insertion_order = false"
         path = self.path.absolute()
-        connection = separate(folders=(str(path.parent),), setup=setup)
+        connection = connect_separately(folders=(str(path.parent),), setup=setup)
         try:
             connection.execute(
                 "CREATE TEMP VIEW csv AS SELECT * FROM read_csv("  # noqa: S608 - our own columns, the path quoted

@@ -12,21 +12,19 @@ COMPACTED_SEGMENTS = 60
 MERGED_SEGMENTS = 12
 """This many compacted segments are merged again: 5 minutes become an hour, hours become half a day."""
 MERGED_VALUES = 6_000_000
-"""A segment with this many values (rows times columns) is not merged further: sorting them takes 0.3 GB
-(measured)."""
+"""A segment with this many values (rows times columns) is not merged further: sorting it takes 0.3 GB (measured)."""
 SEGMENTS_PER_RETENTION = 8
-"""Samples expire a segment at a time, so no segment spans more of the retention than one over this number."""
+"""Samples expire by segment, so no segment spans more than this fraction (1 / n) of the retention."""
 DROPPED = "samples-dropped"
 """The event that samples and polls have expired.
 
-Its details are `before`, the time in microseconds on the recorder's clock before which they are deleted, and
+Its details are `before`, the time in microseconds on the recorder's clock up to which they were deleted, and
 `keep_seconds`.
 """
 LEFT_OUT = "samples-left-out"
 """The event of a reader that reads only the end of a recording; its detail is `before`, as above."""
-_MOST_TRIES = 3
-"""A failed compaction is tried again when twice as many segments wait; after this many tries, they are left as they
-are."""
+_MAX_TRIES = 3
+"""A failed compaction is retried when twice as many segments wait, at most this often."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +98,7 @@ class SegmentLevels:
         current = self._levels[level]
         current.failures += 1
         current.needed = 2 * len(current.segments)
-        if current.failures == _MOST_TRIES:
+        if current.failures == _MAX_TRIES:
             self._settled += current.segments
             self._levels[level] = _empty(level)
 
@@ -114,7 +112,7 @@ class SegmentLevels:
 
 
 def merged_segment(segments: list[TrackedSegment]) -> TrackedSegment:
-    """Return the segment that consecutive segments become when they are merged."""
+    """Return the segment that results from merging consecutive segments."""
     first, last = segments[0], segments[-1]
     segment = Segment(first.segment.table, first.segment.writer, first.segment.first, last.segment.last)
     return TrackedSegment(segment, sum(segment.values for segment in segments), first.first_us, last.last_us)

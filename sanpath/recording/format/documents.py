@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PrivateAttr
 from pydantic.json_schema import models_json_schema
 
 from sanpath.model import Table
-from sanpath.recording.format.rows import moment
+from sanpath.recording.format.rows import checked_time
 from sanpath.recording.storage import checksum
 
 
@@ -30,7 +30,7 @@ class File(Document):
 
     @property
     def intact(self) -> bool | None:
-        """Whether the file is unchanged since it was written, by its digest. None: it has no digest."""
+        """Whether the file is unchanged since it was written, according to its digest. None: it has no digest."""
         return self._intact
 
     @classmethod
@@ -69,7 +69,7 @@ def _finite(tables: tuple[Table, ...]) -> tuple[Table, ...]:
     return tables
 
 
-Moment = Annotated[int, AfterValidator(moment)]
+Moment = Annotated[int, AfterValidator(checked_time)]
 
 
 class Declaration(Document):
@@ -100,7 +100,7 @@ class Header(File):
 
 
 class Ending(File):
-    """writers/<writer>.end.json: written once, when a writer ends as it should; absent: killed, or still writing."""
+    """writers/<writer>.end.json: written once, when a writer ends normally; missing: killed, or still writing."""
 
     ended_us: Moment = Field(description="end of the writer on the recorder's clock, microseconds since the epoch")
     load_exit_code: int | None = Field(description="null: there was no load, or sanpath ended it")

@@ -11,13 +11,13 @@ from sanpath.recording.storage.store import Store
 
 _CACHE_ENTRIES = 100_000
 """Segments whose state is kept in memory; a run of weeks has fewer."""
-_MOST_REPORTED = 3
+_MAX_REPORTED = 3
 """At most this many missing flushes of a writer and table are reported."""
 _intact: dict[tuple[str, object, bool], bool] = {}
-"""(URL, file state, whether a checksum is expected) → whether it is intact. A live view asks for all every second."""
+"""(URL, file state, whether a checksum is expected) → whether it is intact. A live view checks all every second."""
 
 
-def not_as_written(store: Store, segments: Sequence[layout.Segment], starts: Sequence[Start]) -> set[str]:
+def find_changed_segments(store: Store, segments: Sequence[layout.Segment], starts: Sequence[Start]) -> set[str]:
     """Return the segments whose checksum does not match, or is missing although their writer's header has a digest.
 
     Other segments without a checksum pass, and so does one that cannot be opened: reading it will report the reason.
@@ -45,10 +45,10 @@ def altered(manifest: Manifest, starts: Sequence[Start]) -> set[str]:
     return {name for name, intact in intact_by_name.items() if not intact}
 
 
-def missing_flushes(store: Store, starts: Sequence[Start]) -> set[str]:
-    """Return the flushes of ended writers that no segment holds, as names of segments of one flush.
+def find_missing_flushes(store: Store, starts: Sequence[Start]) -> set[str]:
+    """Return the flushes of ended writers that are in no segment, as names of segments of one flush.
 
-    Only the first of many are returned. Where a recorder has a retention, the oldest flushes may be missing.
+    If there are many, only the first are returned. If a recorder has a retention, the oldest flushes may be missing.
     """
     names: set[str] = set()
     expires = any(start.ending.keep_seconds is not None for start in starts if start.ending is not None)
@@ -63,7 +63,7 @@ def missing_flushes(store: Store, starts: Sequence[Start]) -> set[str]:
 
 
 def _missing(segments: Sequence[layout.Segment], last: int, expires: bool) -> list[int]:
-    """Return the flush numbers up to `last` that no segment holds.
+    """Return the flush numbers up to `last` that are in no segment.
 
     With `expires`, numbers before the first segment do not count as missing.
     """
@@ -71,9 +71,9 @@ def _missing(segments: Sequence[layout.Segment], last: int, expires: bool) -> li
     ranges = sorted((segment.first, segment.last) for segment in segments)
     next_number = 1 if not expires else ranges[0][0] if ranges else last + 1
     for first, end in [*ranges, (last + 1, last + 1)]:
-        missing += range(next_number, min(first, last + 1, next_number + _MOST_REPORTED))
+        missing += range(next_number, min(first, last + 1, next_number + _MAX_REPORTED))
         next_number = max(next_number, end + 1)
-    return missing[:_MOST_REPORTED]
+    return missing[:_MAX_REPORTED]
 
 
 def _is_intact(store: Store, name: str, is_expected: bool) -> bool:

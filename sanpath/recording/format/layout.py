@@ -22,11 +22,11 @@ SUFFIX = ".sanpath"
 RECORDER = "recorder"
 """The source of events that come from no device."""
 CONFIG = "config"
-"""The source of what sanpath.yaml declares. Its name for an entity has precedence."""
+"""The source of the entities and links in sanpath.yaml. Its name for an entity takes precedence."""
 
 _SEGMENT = re.compile(r"^(?P<writer>[A-Za-z0-9_.]+)-(?P<first>\d{8})-(?P<last>\d{8})\.parquet$")
 _KIND = re.compile(r"[A-Za-z0-9_]{1,64}")
-"""A kind of entity is the name of a folder: a longer one could not be created."""
+"""A kind of entity is also the name of a folder: longer names could not be created."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def _new(folder: Location) -> Manifest:
 def join(folder: Location) -> Manifest:
     """Return the manifest of a recording to add to, finished or not; a new one if the folder has none.
 
-    The caller has to know that the folder belongs to it.
+    The caller must know that the folder belongs to it.
     """
     return read_manifest(folder) if "manifest.json" in store_at(folder).list("") else _new(folder)
 
@@ -131,12 +131,12 @@ def is_table(name: str) -> bool:
 
 
 def segments(store: Store, table: str) -> list[Segment]:
-    """Return the segments of a table that together hold every row once, by writer and number."""
-    return not_superseded(every_segment(store, table))
+    """Return the segments of a table that together contain every row once, by writer and number."""
+    return drop_superseded(list_all_segments(store, table))
 
 
-def every_segment(store: Store, table: str) -> list[Segment]:
-    """Return all segments of a table, including superseded ones that have not been deleted yet."""
+def list_all_segments(store: Store, table: str) -> list[Segment]:
+    """Return all segments of a table, including superseded ones that are not deleted yet."""
     return [
         Segment(table, match["writer"], int(match["first"]), int(match["last"]))
         for name in store.list(table)
@@ -144,7 +144,7 @@ def every_segment(store: Store, table: str) -> list[Segment]:
     ]
 
 
-def not_superseded(all_segments: Sequence[Segment]) -> list[Segment]:
+def drop_superseded(all_segments: Sequence[Segment]) -> list[Segment]:
     """Return the segments that no wider segment contains, by writer and number."""
     widest: list[Segment] = []
     for segment in sorted(all_segments, key=lambda segment: (segment.writer, segment.first, -segment.last)):

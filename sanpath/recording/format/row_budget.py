@@ -1,7 +1,7 @@
-"""Limits how many rows and bytes the segments of a table may hold, by the size of their files.
+"""Limits the rows and bytes in the segments of a table by the size of their files.
 
 A Parquet file of some kilobytes can hold millions of equal rows, each of which becomes an object in the reader, or a
-text of gigabytes. Rows that a recorder writes differ at least by their times. Measured in compacted segments: a poll
+text of gigabytes. Rows that a recorder writes differ at least in their times. Measured in compacted segments: a poll
 takes 6.8 bytes (3.4 if all take equally long), an event 15 (4.1 if all have the same text), an inventory entry 8, a
 sample of counters that do not move 0.33. Their uncompressed content was 1.1 to 5.2 times as large as the files.
 """
@@ -17,8 +17,7 @@ import duckdb
 from sanpath.recording.storage.store import Store
 
 FEW_ROWS, FEW_BYTES = 30_000, 32 << 20
-"""A table may always hold this many rows and bytes, whatever its file size. This many events take some 60 MB in
-memory."""
+"""Rows and bytes that a table may always have, whatever its file size. This many events take some 60 MB in memory."""
 _ROWS_PER_BYTE = 0.5
 _SAMPLES_PER_BYTE = 10.0
 _PLAIN_BYTES_PER_BYTE = 50.0
@@ -63,8 +62,8 @@ def oversized_segments(
 ) -> set[str]:
     """Return the segments to leave out so that the remaining ones of a table fit the budget.
 
-    Those with the most content per byte of file are left out first. A segment whose footer cannot be read is not
-    among them: reading it will report the reason.
+    Those with the most content per byte of file are left out first. A segment with an unreadable footer is not among
+    them: reading it will report the reason.
     """
     contents = _contents_of(connection, store, names)
     total = _Content(
@@ -109,8 +108,8 @@ def _contents_of(connection: duckdb.DuckDBPyConnection, store: Store, names: Seq
 def _footers(connection: duckdb.DuckDBPyConnection, urls: Sequence[str]) -> dict[str, _Content]:
     """Return URL → content according to the footers of files. Raises duckdb.Error if one cannot be read."""
     files = {"files": list(urls)}
-    # Readers read row groups; the footer's total number of rows is a mere claim.
-    # A row group has as many values of each column.
+    # Readers use row groups; the total number of rows in the footer may be false.
+    # A row group has the same number of values in each column.
     metadata = connection.execute(
         "SELECT file_name, sum(row_group_num_rows) // (max(column_id) + 1), sum(row_group_num_rows), "
         "sum(total_uncompressed_size) "

@@ -16,36 +16,36 @@ from sanpath.model import Event, Poll, Scalar, SourceEntity, SourceLink
 MALFORMED = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
 EARLIEST_US, LATEST_US = -62_135_596_800_000_000, 253_402_300_799_000_000
 """The limits of Python's dates: microseconds since the epoch at the start of the year 1 and the end of 9999."""
-MOST = {"events": 200_000, "inventory": 1_000_000, "polls": 2_000_000}
-"""The most rows that are read of a table: a day of fifty sources has a million polls.
+MAX_ROWS = {"events": 200_000, "inventory": 1_000_000, "polls": 2_000_000}
+"""Maximum rows that are read from a table: a day of fifty sources has a million polls.
 
 A Parquet file of some kilobytes can hold millions of equal rows, each of which becomes an object.
 """
-LARGEST = 2**64
+MAX_NUMBER = 2**64
 """Limit of the numbers in a document: no counter has more than 64 bits."""
 
 
 class PartlyMalformedError(ValueError):
-    """A part of a row is left out. `result`: of the rest of it; `part`: a name for people."""
+    """A part of a row is left out. `result`: the parsed rest of the row; `part`: a name for people."""
 
     def __init__(self, result: Any, part: str) -> None:
         super().__init__(part)
         self.result, self.part = result, part
 
 
-def moment(us: Any) -> int:
+def checked_time(us: Any) -> int:
     """Return a time in microseconds after checking its limits."""
     if not isinstance(us, int) or not EARLIEST_US <= us <= LATEST_US:
         raise ValueError("no time")
     return us
 
 
-def entity_or_link(row: Mapping[str, Any]) -> tuple[str, int, SourceEntity | SourceLink]:
+def parse_inventory_row(row: Mapping[str, Any]) -> tuple[str, int, SourceEntity | SourceLink]:
     """Return (source, seen, entity or link) of a row of the inventory.
 
-    Raises PartlyMalformedError for an entity with impossible attributes, which are then not known.
+    Raises PartlyMalformedError for an entity with impossible attributes, which are dropped.
     """
-    source, seen = checked_text(row["source"]), moment(row["seen"])
+    source, seen = checked_text(row["source"]), checked_time(row["seen"])
     if row["kind"] is not None:
         texts = checked_text(row["kind"]), checked_text(row["local_id"]), checked_text(row["label"])
         known, wrong = _attributes(texts[0], row["attributes"])
@@ -63,7 +63,7 @@ def entity_or_link(row: Mapping[str, Any]) -> tuple[str, int, SourceEntity | Sou
 def event(row: Mapping[str, Any]) -> Event:
     """Return the event of a row."""
     checked_text(row["source"])
-    return Event(moment(row["seen"]), checked_text(row["name"]), details(row["detail"]))
+    return Event(checked_time(row["seen"]), checked_text(row["name"]), details(row["detail"]))
 
 
 def poll(row: Mapping[str, Any]) -> Poll:
@@ -72,7 +72,7 @@ def poll(row: Mapping[str, Any]) -> Poll:
     for name in ("source", "outcome", "failure", "message"):
         checked_text(getattr(poll, name))
     for name in ("due", "started", "ended"):
-        moment(getattr(poll, name))
+        checked_time(getattr(poll, name))
     return poll
 
 
@@ -83,7 +83,7 @@ def details(text: str) -> dict[str, Scalar]:
         raise TypeError("no object")
     for value in details.values():
         if isinstance(value, int | float):
-            if not abs(value) < LARGEST:  # NaN fails every comparison.
+            if not abs(value) < MAX_NUMBER:  # NaN fails every comparison.
                 raise ValueError("a number out of range")
         elif value is not None and not isinstance(value, str):
             raise TypeError("no scalar")

@@ -21,7 +21,7 @@ hundred rows, a window over all of them in order of entries takes half the time 
 TIMES = {"inventory": ("seen",), "events": ("seen",), "polls": ("due", "started", "ended")}
 """Columns with times of the recorder's clock."""
 IN_ORDER = "union_by_name = true, filename = true, file_row_number = true"
-"""Options of read_parquet for segments whose rows are put in order."""
+"""Options of read_parquet for segments whose rows will be sorted."""
 
 
 def rows(table: str, segments: str, condition: str = "", with_file: bool = False) -> str:

@@ -26,7 +26,7 @@ class Start:
 
     @property
     def recorder_id(self) -> str:
-        """The name of the recorder; for a writer that is no recorder, the name of the writer."""
+        """The name of the recorder, or of the writer if it is not a recorder."""
         return self.header.recorder or self.writer
 
 
@@ -63,7 +63,7 @@ def ended(starts: Sequence[Start]) -> bool:
 
 def _read(store: Store, name: str, document_type: type[DocumentT], unreadable: set[str]) -> DocumentT | None:
     try:
-        document: DocumentT = _decoded(document_type, store.read(f"writers/{name}"))
+        document: DocumentT = _decode(document_type, store.read(f"writers/{name}"))
     except (OSError, ValueError):
         unreadable.add(f"writers/{name}")
         return None
@@ -71,6 +71,6 @@ def _read(store: Store, name: str, document_type: type[DocumentT], unreadable: s
 
 
 @lru_cache(maxsize=32)
-def _decoded(document_type: type[DocumentT], content: bytes) -> DocumentT:
-    """Decode a document. A live view reads the same ones every few seconds; to check one costs a millisecond."""
+def _decode(document_type: type[DocumentT], content: bytes) -> DocumentT:
+    """Decode a document. A live view reads the same ones every few seconds, and checking one takes a millisecond."""
     return document_type.decoded(content)

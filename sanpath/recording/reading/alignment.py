@@ -21,7 +21,7 @@ Bounds = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Aligned:
+class ClockOffset:
     """The offset of one recorder start: its clock minus the recording's clock, within ± `uncertainty_seconds`."""
 
     seconds: float
@@ -33,12 +33,12 @@ class Aligned:
         return 0 if abs(self.seconds) <= self.uncertainty_seconds else -round(self.seconds * 1e6)
 
 
-def aligned(starts: Sequence[Start], compared: Mapping[str, Sequence[Bounds]]) -> dict[str, Aligned]:
+def aligned(starts: Sequence[Start], compared: Mapping[str, Sequence[Bounds]]) -> dict[str, ClockOffset]:
     """Return writer → offset of its clock from the recording's clock; writers without a comparison are missing.
 
-    `compared`: writer → bounds of the store's clock minus the writer's clock, one pair per comparison.
+    `compared`: writer → bounds of the store's clock minus the writer's clock, a pair for each comparison.
     """
-    bounds_by_writer = {writer: _agreed(bounds) for writer, bounds in compared.items() if bounds}
+    bounds_by_writer = {writer: _intersection(bounds) for writer, bounds in compared.items() if bounds}
     reference = reference_start(starts)
     if reference is None or reference.writer not in bounds_by_writer:
         return {}
@@ -49,7 +49,7 @@ def aligned(starts: Sequence[Start], compared: Mapping[str, Sequence[Bounds]]) -
         smallest, largest = low - writer_high, high - writer_low
         is_reference = writer == reference.writer
         alignment[writer] = (
-            Aligned(0.0, 0.0) if is_reference else Aligned((smallest + largest) / 2, (largest - smallest) / 2)
+            ClockOffset(0.0, 0.0) if is_reference else ClockOffset((smallest + largest) / 2, (largest - smallest) / 2)
         )
     return alignment
 
@@ -62,7 +62,7 @@ def reference_start(starts: Sequence[Start]) -> Start | None:
     return next((start for start in recorders if start.header.load_command), recorders[0] if recorders else None)
 
 
-def _agreed(bounds: Sequence[Bounds]) -> Bounds:
-    """Return the intersection of all comparisons; where a clock has drifted and there is none, their union."""
+def _intersection(bounds: Sequence[Bounds]) -> Bounds:
+    """Return the intersection of all comparisons; their union if a clock has drifted and there is no intersection."""
     low, high = max(low for low, _ in bounds), min(high for _, high in bounds)
     return (low, high) if low <= high else (min(low for low, _ in bounds), max(high for _, high in bounds))

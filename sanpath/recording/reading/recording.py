@@ -18,27 +18,27 @@ from sanpath.model import Column, Event, Poll, SourceEntity, SourceLink, Table, 
 from sanpath.recording.format import layout, rows, tables
 from sanpath.recording.format.compaction import LEFT_OUT
 from sanpath.recording.format.documents import Ending
-from sanpath.recording.format.integrity import altered, missing_flushes, not_as_written
+from sanpath.recording.format.integrity import altered, find_changed_segments, find_missing_flushes
 from sanpath.recording.format.layout import RECORDER
 from sanpath.recording.format.row_budget import oversized_segments, values_in
 from sanpath.recording.format.writers import Start, ended, starts
-from sanpath.recording.reading.alignment import STORE_CLOCK, Aligned, Bounds, aligned
-from sanpath.recording.reading.sample_cache import MOST_VALUES, NUMBERS, CachedSamples, SampleCache
-from sanpath.recording.storage.duck import PARQUET, connect, literal, quoted, separate
+from sanpath.recording.reading.alignment import STORE_CLOCK, Bounds, ClockOffset, aligned
+from sanpath.recording.reading.sample_cache import MAX_VALUES, NUMBERS, CachedSamples, SampleCache
+from sanpath.recording.storage.duck import PARQUET, connect, connect_separately, literal, quoted
 from sanpath.recording.storage.store import Location, store_at
 
 ResultT = TypeVar("ResultT")
 
-_ROWS = 10_000
-"""Rows that are in memory as Python objects at the same time."""
+_BATCH_ROWS = 10_000
+"""Rows that are Python objects in memory at the same time."""
 _FIXED = ("source", "entity", "seen", "device_time", "covers_seconds")
-_ATTEMPTS = 5
-"""How often segments are listed: compacted ones may vanish between listing and opening."""
+_MAX_ATTEMPTS = 5
+"""Maximum listings of the segments: compacted ones may vanish between listing and opening."""
 
 
 class Shift(NamedTuple):
-    """By how much a source's clock is ahead of the recorder's, give or take `uncertainty_us`, and by how much its
-    samples were placed too late. In microseconds. `late_us` None: not known, the samples are left out."""
+    """A source's clock minus the recorder's, give or take `uncertainty_us`, and the delay with which its samples were
+    stamped, in microseconds. `late_us` None: unknown, the samples are left out."""
 
     source: str
     ahead_us: int
@@ -49,16 +49,16 @@ class Shift(NamedTuple):
 class Recording:
     """One recording folder.
 
-    `unreadable` names the files that are left out because they are damaged or foreign. `altered` names the documents
-    that were changed after they were written; they are read as they are. `starts` are the starts of all writers. With
-    several recorders, all times are on the clock of one of them (`alignment`).
+    `unreadable`: files that are left out because they are damaged or foreign. `altered`: documents that were changed
+    after they were written; they are read as they are. `starts`: the starts of all writers. With several recorders,
+    all times are on the clock of one of them (`alignment`).
 
     `newest_seconds`: only the newest samples and polls are read, back to `since_us` on the recorder's clock, and an
     event says so; None: all. `sample_cache` caches samples for a caller that reads the recording repeatedly; None:
-    nothing is cached, unless the recording is in an object store. `shifts`: where samples belong in time, None: not
-    determined yet.
+    nothing is cached, unless the recording is in an object store. `shifts`: corrections to the times of samples,
+    None: not determined yet.
 
-    Each table is read once: a later state of a growing recording needs another object.
+    Each table is read once: reading a later state of a growing recording needs another object.
     """
 
     def __init__(
@@ -67,7 +67,9 @@ class Recording:
         self.folder = folder
         self._store = store_at(folder)
         if sample_cache is None and self._store.files is not None:
-            sample_cache = SampleCache(self._store)  # Each query would request every segment of the store again.
+            sample_cache = SampleCache(
+                self._store
+            )  # Each query would otherwise request every segment of the store again.
         self._sample_cache = sample_cache
         self._segments: dict[str, list[layout.Segment]] = {}
         self._objects: dict[str, list[Any]] = {}
@@ -80,7 +82,7 @@ class Recording:
         self.unreadable: set[str] = set()
         self.checked = False  # True in a worker process, which is given the names of damaged segments.
         self.starts: Sequence[Start] = starts(self._store, self.unreadable)
-        self.unreadable |= missing_flushes(self._store, self.starts)
+        self.unreadable |= find_missing_flushes(self._store, self.starts)
         self.altered: set[str] = altered(self.manifest, self.starts)
         headers = [start.header for start in self.starts]
         self.load_command: list[str] = next((header.load_command for header in headers if header.load_command), [])
@@ -96,15 +98,15 @@ class Recording:
     def connect(self) -> duckdb.DuckDBPyConnection:
         """Return a connection that can read the segments. The caller closes it.
 
-        Its queries run in the caller's thread: to share them with a second one takes a tenth more processor time, and
-        saved no time at 200 to 50,000 ports (measured on two busy cores). Large computations are partitioned.
+        Its queries run in the caller's thread: a second thread takes a tenth more processor time, and saved no time
+        at 200 to 50,000 ports (measured on two busy cores). Large computations are partitioned.
         """
         if self._sample_cache is not None:
             return self._sample_cache.cursor()
-        # Every query and every view reads the footers of all segments: once is enough when no segment is added.
+        # Every query and every view reads the footers of all segments: once is enough if no segment is added.
         setup = "SET parquet_metadata_cache = true" if self.ended else ""
         roots, files = self._store.roots(), self._store.files
-        return connect(1, roots, setup) if files is None else separate(1, roots, files, setup)
+        return connect(1, roots, setup) if files is None else connect_separately(1, roots, files, setup)
 
     def cache_samples(self) -> None:
         """Cache the samples of small tables from now on, as long as this object exists: for many queries."""
@@ -113,7 +115,7 @@ class Recording:
             weakref.finalize(self, self._sample_cache.close)
 
     def endings(self) -> list[Ending]:
-        """Return one ending for each writer that ended normally."""
+        """Return the ending of each writer that ended normally."""
         return [
             start.ending.model_copy(update={"ended_us": start.ending.ended_us + self.shift_us(start.writer)})
             for start in self.starts
@@ -126,7 +128,7 @@ class Recording:
         return min((s.header.started_us + self.shift_us(s.writer) for s in self.starts), default=0)
 
     @cached_property
-    def alignment(self) -> Mapping[str, Aligned]:
+    def alignment(self) -> Mapping[str, ClockOffset]:
         """Writer → offset of its clock from the recording's clock.
 
         Empty unless several recorders have written. Writers without a comparison of clocks are missing.
@@ -143,7 +145,7 @@ class Recording:
                 clock_event = rows.details(detail)
                 middle, within = (float(clock_event[f"{name}_seconds"] or 0) for name in ("offset", "uncertainty"))
             except rows.MALFORMED:
-                continue  # Reading the events reports it.
+                continue  # Reading the events will report it.
             compared[_writer(file)].append((middle - within, middle + within))
         return aligned(self.starts, compared)
 
@@ -159,12 +161,12 @@ class Recording:
             return {} if polled is None else {self.starts[0].writer: polled}
         signs: dict[str, tuple[int, int]] = {}
         for table in ("events", "polls", "samples/load"):
-            for writer, began, until in self._limits_of(table):
+            for writer, began, until in self._query_time_limits(table):
                 before = signs.get(writer, (began, until))
                 signs[writer] = min(began, before[0]), max(until, before[1])
         return signs
 
-    def _limits_of(self, table: str) -> list[tuple[str, int, int]]:
+    def _query_time_limits(self, table: str) -> list[tuple[str, int, int]]:
         """Return the writer of each segment of a table, and the limits of its times in microseconds."""
         first, last = ("started", "ended") if table == "polls" else ("seen", "seen")
         files = f"read_parquet($files, union_by_name = true, filename = true, {PARQUET})"
@@ -181,17 +183,17 @@ class Recording:
         The first column is the `filename`. Segments do not change: those of the last reading are not read again."""
 
         def fetch(urls: list[str]) -> list[Any]:
-            of_segment = self.remembered(query, None, dict[str, list[Any]])  # It grows, too.
-            new = [url for url in urls if _file_name(url) not in of_segment]
+            rows_by_segment = self.remembered(query, None, dict[str, list[Any]])  # The last table grows, too.
+            new = [url for url in urls if _file_name(url) not in rows_by_segment]
             if new:
                 with closing(self.connect()) as connection:
                     fetched = connection.execute(query, {"files": new}).fetchall()
-                of_segment |= {_file_name(url): [] for url in new}
+                rows_by_segment |= {_file_name(url): [] for url in new}
                 for row in fetched:
-                    of_segment[_file_name(row[0])].append(row)
-            return [row for url in urls for row in of_segment[_file_name(url)]]
+                    rows_by_segment[_file_name(row[0])].append(row)
+            return [row for url in urls for row in rows_by_segment[_file_name(url)]]
 
-        return self._over_segments(table, fetch, [])
+        return self._read_segments(table, fetch, [])
 
     def sample_kinds(self) -> list[str]:
         """Return the entity kinds that have samples."""
@@ -211,7 +213,7 @@ class Recording:
         return columns
 
     def planes(self, kind: str) -> dict[str, str | None]:
-        """Return source → plane of its latencies, for one entity kind. None: none, or one that no catalogue has."""
+        """Return source → plane of its latencies, for one entity kind. None: no plane, or an unknown one."""
         declared: dict[str, list[Table]] = {}
         for declaration in self.declarations:
             declared.setdefault(declaration.name, []).extend(t for t in declaration.tables if t.kind == kind)
@@ -229,16 +231,16 @@ class Recording:
     def samples(self, kind: str) -> tuple[str, list[str]]:
         """Return SQL of the samples of a kind, for a connection of `connect`, and their metrics. Both may be empty.
 
-        It reads the segments that exist now: it is valid for at least a minute, as long as a writer retains segments
-        that it has compacted.
+        It reads the current segments and is valid for at least a minute, as long as a writer retains compacted
+        segments.
         """
         if kind not in self._samples:
             nothing: tuple[str, list[str]] = "", []
-            self._samples[kind] = self._over_segments(f"samples/{kind}", partial(self._select, kind), nothing)
+            self._samples[kind] = self._read_segments(f"samples/{kind}", partial(self._select, kind), nothing)
         return self._samples[kind]
 
     def cached(self, kind: str) -> CachedSamples | None:
-        """Return the samples of a kind, also those before `since_us`. None: they are too many for memory."""
+        """Return the samples of a kind, also those before `since_us`. None: there are too many for memory."""
         self.samples(kind)
         return self._cached_samples.get(kind)
 
@@ -272,7 +274,7 @@ class Recording:
             return None
         if self.since_us is None:
             with closing(self.connect()) as connection:
-                if values_in(connection, self._store, [segment.name for segment in segments]) > MOST_VALUES:
+                if values_in(connection, self._store, [segment.name for segment in segments]) > MAX_VALUES:
                     return None
         return self._sample_cache.fill(kind, segments, since_us, [*_FIXED, *metrics().get(kind, {})])
 
@@ -281,7 +283,7 @@ class Recording:
 
         Entries that a source repeated without a change are left out.
         """
-        return self._rows("inventory", rows.entity_or_link)
+        return self._rows("inventory", rows.parse_inventory_row)
 
     def events(self) -> list[tuple[str, Event]]:
         """Return (source, event) by time, without the comparisons of recorders' clocks (see `alignment`)."""
@@ -303,30 +305,30 @@ class Recording:
     def polls(self) -> list[Poll]:
         """Return the record of every poll, by time."""
         if "polls" not in self._objects:
-            self._objects["polls"] = self._over_segments("polls", self._polls_of, [])
+            self._objects["polls"] = self._read_segments("polls", self._read_polls, [])
         return self._objects["polls"]
 
-    def _polls_of(self, urls: list[str]) -> list[Poll]:
+    def _read_polls(self, urls: list[str]) -> list[Poll]:
         """Return the polls of segments by time. Segments do not change: those of the last reading are not read again.
 
         An hour has ten thousand polls, and the last flush a dozen."""
-        # Both grow from reading to reading.
-        of_segment = self.remembered("polls of segments", self.alignment, dict[str, list[Poll]])
+        # Both grow from one reading to the next.
+        polls_by_segment = self.remembered("polls of segments", self.alignment, dict[str, list[Poll]])
         unreadable = self.remembered("remarks on polls", self.alignment, set[str])
-        for name in of_segment.keys() - set(map(_file_name, urls)):
-            del of_segment[name]
-        new = [url for url in urls if _file_name(url) not in of_segment]
+        for name in polls_by_segment.keys() - set(map(_file_name, urls)):
+            del polls_by_segment[name]
+        new = [url for url in urls if _file_name(url) not in polls_by_segment]
         if new:
             condition = "" if self.since_us is None else f"ended >= {self.since_us}"
             segments = self._sql_of(new, tables.TIMES["polls"], tables.IN_ORDER)
             query = tables.rows("polls", segments, condition, with_file=True)
-            added, remarks = self._parsed("polls", query, lambda row: (row.pop("filename"), rows.poll(row)))
+            added, remarks = self._parse_rows("polls", query, lambda row: (row.pop("filename"), rows.poll(row)))
             unreadable |= remarks
-            of_segment |= {_file_name(url): [] for url in new}
+            polls_by_segment |= {_file_name(url): [] for url in new}
             for url, poll in added:
-                of_segment[_file_name(url)].append(poll)
+                polls_by_segment[_file_name(url)].append(poll)
         self.unreadable |= unreadable
-        polls = [poll for url in sorted(urls) for poll in of_segment[_file_name(url)]]
+        polls = [poll for url in sorted(urls) for poll in polls_by_segment[_file_name(url)]]
         if self.since_us is not None:
             polls = [poll for poll in polls if poll.ended >= self.since_us]
         return sorted(polls, key=lambda poll: poll.started)
@@ -355,16 +357,16 @@ class Recording:
             segments = self._sql_of(urls, tables.TIMES[table], tables.IN_ORDER)
             query = tables.rows(table, segments, with_file=table == "events")
             objects, unreadable = self.remembered(
-                table, (query, self.alignment), lambda: self._parsed(table, query, parse)
+                table, (query, self.alignment), lambda: self._parse_rows(table, query, parse)
             )
             self.unreadable |= unreadable
             return objects
 
         if table not in self._objects:
-            self._objects[table] = self._over_segments(table, fetch, [])
+            self._objects[table] = self._read_segments(table, fetch, [])
         return self._objects[table]
 
-    def _parsed(
+    def _parse_rows(
         self, table: str, query: str, parse: Callable[[dict[str, Any]], ResultT]
     ) -> tuple[list[ResultT], set[str]]:
         """Return the result of `parse` for each row of a query, and remarks on rows that are left out."""
@@ -373,10 +375,10 @@ class Recording:
         with closing(self.connect()) as connection:
             cursor = connection.execute(query)
             names = [column[0] for column in cursor.description or []]
-            row_count = 0  # A day has a million polls: they are never in memory as rows and as objects at once.
-            while batch := cursor.fetchmany(_ROWS):
-                if (row_count := row_count + len(batch)) > rows.MOST[table]:
-                    unreadable.add(f"{table} (more rows than {rows.MOST[table]:,})")
+            row_count = 0  # A day has a million polls, which must not be in memory as rows and as objects at once.
+            while batch := cursor.fetchmany(_BATCH_ROWS):
+                if (row_count := row_count + len(batch)) > rows.MAX_ROWS[table]:
+                    unreadable.add(f"{table} (more rows than {rows.MAX_ROWS[table]:,})")
                     break
                 for row in batch:
                     try:
@@ -398,8 +400,8 @@ class Recording:
         return [*tables.TIMES, *(f"samples/{kind}" for kind in self.sample_kinds())]
 
     def remembered(self, name: str, key: object, compute: Callable[[], ResultT]) -> ResultT:
-        """Return the result of a computation, or that of the last reading if the sample cache holds it for the same
-        key. `key`: everything that the result depends on. The result must not be changed."""
+        """Return the result of a computation, or the previous result from the sample cache if it has the same key.
+        `key`: everything that the result depends on. The result must not be changed."""
         return compute() if self._sample_cache is None else self._sample_cache.remembered(name, key, compute)
 
     def polled(self) -> tuple[int, int] | None:
@@ -415,19 +417,19 @@ class Recording:
 
         if self.since_us not in self._polled:
             if self.since_us is None:
-                limits = self._limits_of("polls")
+                limits = self._query_time_limits("polls")
                 polled = limits and (min(began for _, began, _ in limits), max(until for *_, until in limits))
                 self._polled[None] = polled or None
             else:
-                self._polled[self.since_us] = self._over_segments("polls", fetch, None)
+                self._polled[self.since_us] = self._read_segments("polls", fetch, None)
         return self._polled[self.since_us]
 
-    def _over_segments(self, table: str, read: Callable[[list[str]], ResultT], empty: ResultT) -> ResultT:
-        """Read the segments of a table together; list them again when some vanish, and leave out damaged ones.
+    def _read_segments(self, table: str, read: Callable[[list[str]], ResultT], empty: ResultT) -> ResultT:
+        """Read the segments of a table together; list them again if some vanish, and leave out damaged ones.
 
-        Raises RecordingError when the table cannot be read.
+        Raises RecordingError if the table cannot be read.
         """
-        for _ in range(_ATTEMPTS):
+        for _ in range(_MAX_ATTEMPTS):
             names = [segment.name for segment in self._segments_of(table)]
             if not names:
                 return empty
@@ -444,7 +446,7 @@ class Recording:
     def _segments_of(self, table: str) -> list[layout.Segment]:
         """Return the intact segments of a table, listed once per reading, so that all queries see the same state."""
         if table not in self._segments:
-            # Events are written before samples: whoever lists them after these misses the marks of no I/O.
+            # Events are written before samples: listing them later would miss the step marks of some I/O.
             for kind in self.sample_kinds() if table == "events" else ():
                 self._segments_of(f"samples/{kind}")
             self._segments[table] = self._intact_segments(table)
@@ -456,19 +458,19 @@ class Recording:
         listed = [segment for segment in layout.segments(self._store, table) if segment.name not in self.unreadable]
         if self.checked:
             return listed
-        damaged = not_as_written(self._store, listed, self.starts)
+        damaged = find_changed_segments(self._store, listed, self.starts)
         damaged |= self._oversized(table, [segment.name for segment in listed if segment.name not in damaged])
         self.unreadable |= damaged
         return [segment for segment in listed if segment.name not in damaged]
 
     def _oversized(self, table: str, names: list[str]) -> set[str]:
-        """Return the segments that hold far more than their file size suggests."""
+        """Return the segments with far more content than their file size suggests."""
         with closing(self.connect()) as connection:
             if not self._has_read_footers:
                 self._has_read_footers = True
                 # One query for all tables: a query costs more than the footers that it reads.
                 listed = [segment for table in self._tables() for segment in layout.segments(self._store, table)]
-                damaged = not_as_written(self._store, listed, self.starts)
+                damaged = find_changed_segments(self._store, listed, self.starts)
                 values_in(connection, self._store, sorted({segment.name for segment in listed} - damaged))
             return oversized_segments(connection, self._store, table, names)
 
@@ -481,7 +483,7 @@ class Recording:
                     # Every column is read: a segment may be damaged although its footer is intact.
                     query = f"SELECT source, * FROM read_parquet($file, {PARQUET})"  # noqa: S608 - ours
                     cursor = connection.execute(query, {"file": self._store.url(name)})
-                    while cursor.fetchmany(_ROWS):
+                    while cursor.fetchmany(_BATCH_ROWS):
                         pass
                 except duckdb.Error:
                     damaged.add(name)

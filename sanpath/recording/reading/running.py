@@ -1,4 +1,4 @@
-"""Tells a recording that still grows from one whose recorder was killed: neither has an ending."""
+"""Distinguishes a recording that still grows from one whose recorder was killed: neither has an ending."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from sanpath.recording.handover import socket_path
 from sanpath.recording.reading.recording import Recording
 
 SIGN_SECONDS = 45.0
-"""Three times the time after which a recorder compares its clock, which is a sign of life."""
+"""Three times the interval of clock comparisons, each of which is a sign of life."""
 
 Growth = Literal["is", "may be"]
 
 
 def growth(recording: Recording) -> Growth | None:
-    """Return whether a recorder still writes. "is": one of this machine answers at its socket. "may be": one of
-    another machine wrote just now, and may have been killed since. None: nobody does."""
+    """Return whether a recorder still writes. "is": one on this machine answers at its socket. "may be": one on
+    another machine wrote recently, and may have been killed since. None: none does."""
     open_starts = [s for s in latest([s for s in recording.starts if s.header.recorder]) if s.ending is None]
     here = [start for start in open_starts if start.header.host == platform.node()]
     if any(_answers(recording.manifest.run_id, start) for start in here):
@@ -31,12 +31,12 @@ def _answers(run_id: str, start: Start) -> bool:
     path = socket_path(run_id, start.writer)
     if path is None:
         return False
-    with socket.socket(socket.AF_UNIX) as asked:
-        asked.setblocking(False)
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.setblocking(False)
         try:
-            asked.connect(str(path))
+            connection.connect(str(path))
         except BlockingIOError:
-            return True  # Too many ask at once.
+            return True  # Too many viewers connect at once.
         except OSError:
             return False
     return True

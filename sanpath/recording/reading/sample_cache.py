@@ -18,22 +18,22 @@ import numpy.typing as npt
 
 from sanpath.recording.format.layout import Segment
 from sanpath.recording.format.rows import EARLIEST_US, LATEST_US
-from sanpath.recording.storage.duck import PARQUET, literal, separate
+from sanpath.recording.storage.duck import PARQUET, connect_separately, literal
 from sanpath.recording.storage.store import Store
 
 ResultT = TypeVar("ResultT")
-Truths = npt.NDArray[np.bool_]
+Mask = npt.NDArray[np.bool_]
 
-MOST_VALUES = 6_000_000
-"""The most values (rows times columns) of a kind that are cached.
+MAX_VALUES = 6_000_000
+"""Maximum values (rows times columns) of a kind that are cached.
 
-Memory: 0.1 GB with the arrays in order that facts are computed from. Within it, a later look at 5,000 ports costs a
-third less than by queries over the segments (30 polls, measured).
+Memory: 0.1 GB with the ordered arrays for computing facts. Within this limit, a later look at 5,000 ports costs a
+third less than queries over the segments (30 polls, measured).
 """
 TEXTS = ("source", "entity")
 """Columns of names; a cached row has their indices."""
 _LONGEST_NAME = 1000
-"""Length of the longest name with which samples are cached: a name is fetched with each row."""
+"""Maximum length of cached names: a name is fetched with each row."""
 NUMBERS = frozenset(f"{sign}{size}INT" for sign in ("", "U") for size in ("TINY", "SMALL", "", "BIG", "HUGE")) | {
     "INTEGER",
     "UINTEGER",
@@ -56,10 +56,10 @@ class Values:
     """One column. `numbers`: one for each row, as recorded. `known`: whether a row has a value, None: all have."""
 
     numbers: npt.NDArray[Any]
-    known: Truths | None
+    known: Mask | None
 
     @classmethod
-    def of_column(cls, fetched: npt.NDArray[Any]) -> Values:
+    def from_column(cls, fetched: npt.NDArray[Any]) -> Values:
         """Return a column that DuckDB has returned as a NumPy array, masked where it has no value."""
         numbers, mask = np.ma.getdata(fetched), np.ma.getmaskarray(fetched)
         wide = {"i": np.int64, "u": np.uint64}.get(numbers.dtype.kind, np.float64)
@@ -72,19 +72,19 @@ class Values:
         """Return a key that is equal for equal columns."""
         return self.numbers.tobytes(), None if self.known is None else self.known.tobytes()
 
-    def as_list(self) -> list[Any]:
-        """Return the values as a list. None: not known."""
+    def to_list(self) -> list[Any]:
+        """Return the values as a list. None: unknown."""
         listed: list[Any] = self.numbers.tolist()
         if self.known is not None:
             for index in np.flatnonzero(~self.known).tolist():
                 listed[index] = None
         return listed
 
-    def where(self, condition: Truths) -> Values:
-        """Return the column, known only where a condition holds."""
+    def where(self, condition: Mask) -> Values:
+        """Return the column with values only where a condition holds."""
         return Values(self.numbers, condition if self.known is None else self.known & condition)
 
-    def is_known(self) -> Truths:
+    def is_known(self) -> Mask:
         """Return whether each row has a number."""
         return np.ones(len(self.numbers), dtype=bool) if self.known is None else self.known
 
@@ -105,8 +105,8 @@ class CachedSamples:
         """Number of samples times number of columns."""
         return len(self.columns["seen"].numbers) * len(self.columns)
 
-    def in_time(self, since_us: int | None) -> Truths:
-        """Return which samples lie in the time that is read. `since_us`: see Recording."""
+    def is_in_time(self, since_us: int | None) -> Mask:
+        """Return which samples lie in the period that is read. `since_us`: see Recording."""
         seen = self.columns["seen"]
         first = EARLIEST_US if since_us is None else since_us
         return seen.is_known() & (seen.numbers >= first) & (seen.numbers <= LATEST_US)
@@ -120,14 +120,14 @@ class SampleCache:
 
     def __init__(self, store: Store, connection: duckdb.DuckDBPyConnection | None = None) -> None:
         self._store = store
-        self._database = separate(1, store.roots(), store.files) if connection is None else connection
+        self._database = connect_separately(1, store.roots(), store.files) if connection is None else connection
         self._samples: dict[str, CachedSamples] = {}
         self._read: dict[str, set[Segment]] = {}
         self._not_cached: set[str] = set()
         self._results: dict[str, tuple[object, Any]] = {}
 
     def remembered(self, name: str, key: object, compute: Callable[[], ResultT]) -> ResultT:
-        """Return the last result of this name if its key was the same, else compute it."""
+        """Return the last result of this name if its key was the same, otherwise compute it."""
         last = self._results.get(name)
         if last is None or last[0] != key:
             last = self._results[name] = key, compute()
@@ -146,12 +146,12 @@ class SampleCache:
     def fill(
         self, kind: str, segments: Sequence[Segment], since_us: int, needed: Collection[str]
     ) -> CachedSamples | None:
-        """Cache all samples of these segments from a time on; only new segments are read.
+        """Cache all samples of these segments since a time; only new segments are read.
 
         `needed`: names of the columns to cache. A foreign segment may have others, of any size.
 
-        Returns the samples; None: there are too many values, names longer than any device's, or columns of other
-        types than a recorder writes. Raises duckdb.Error for a damaged segment.
+        Returns the samples. None: there are too many values, overlong names, or columns of types that no recorder
+        writes. Raises duckdb.Error for a damaged segment.
         """
         if kind in self._not_cached:
             return None
@@ -161,20 +161,20 @@ class SampleCache:
         if not (_is_complete(segments, read) and _is_disjoint(new, read)):
             samples = None
         if samples is not None and new:
-            samples = _joined(samples, self._fetched(new, needed))
+            samples = _concatenate(samples, self._fetch(new, needed))
         if samples is None:
-            samples = self._fetched(segments, needed)
-        if samples is not None and samples.values > MOST_VALUES:
-            samples = _since(samples, since_us)
-        if samples is None or samples.values > MOST_VALUES:
+            samples = self._fetch(segments, needed)
+        if samples is not None and samples.values > MAX_VALUES:
+            samples = _select_since(samples, since_us)
+        if samples is None or samples.values > MAX_VALUES:
             self._not_cached.add(kind)
             self._samples.pop(kind, None)
             return None
         self._samples[kind], self._read[kind] = samples, set(segments)
         return samples
 
-    def _fetched(self, segments: Sequence[Segment], needed: Collection[str]) -> CachedSamples | None:
-        """Read segments. None: they have columns of other types than a recorder writes, or overlong names."""
+    def _fetch(self, segments: Sequence[Segment], needed: Collection[str]) -> CachedSamples | None:
+        """Read segments. None: they have columns of types that no recorder writes, or overlong names."""
         urls = ", ".join(literal(self._store.url(segment.name)) for segment in segments)
         texts = ", ".join(f"left({name}::VARCHAR, {_LONGEST_NAME + 1}) AS {name}" for name in TEXTS)
         # A lambda over the names, and a union of one segment, would each cost half as much as the reading.
@@ -194,15 +194,15 @@ class SampleCache:
         if max(map(len, names), default=0) > _LONGEST_NAME:
             return None
         indices = {name: number for number, name in enumerate(names)}
-        columns = {name: Values.of_column(fetched[name]) for name in types if name not in TEXTS}
+        columns = {name: Values.from_column(fetched[name]) for name in types if name not in TEXTS}
         for name, row_texts in texts_of_rows.items():
             numbers_of_rows = np.fromiter(map(indices.__getitem__, row_texts), np.int64, len(row_texts))
             columns[name] = Values(numbers_of_rows, None)
         return CachedSamples(types, indices, columns)
 
 
-def _joined(samples: CachedSamples, added: CachedSamples | None) -> CachedSamples | None:
-    """Return samples and later ones together. None: a column of `added` would change the type of all samples."""
+def _concatenate(samples: CachedSamples, added: CachedSamples | None) -> CachedSamples | None:
+    """Return samples followed by later ones. None: a column of `added` would change the type of all samples."""
     if added is None or not added.types.items() <= samples.types.items():
         return None
     names = dict(samples.names)
@@ -214,18 +214,18 @@ def _joined(samples: CachedSamples, added: CachedSamples | None) -> CachedSample
         if later is None:
             later = Values(np.zeros(count, column.numbers.dtype), np.zeros(count, dtype=bool))
         numbers = renumbered[later.numbers] if name in TEXTS else later.numbers
-        columns[name] = Values(np.concatenate((column.numbers, numbers)), _known(column, later))
+        columns[name] = Values(np.concatenate((column.numbers, numbers)), _known_in_both(column, later))
     return CachedSamples(samples.types, names, columns)
 
 
-def _known(column: Values, later: Values) -> Truths | None:
+def _known_in_both(column: Values, later: Values) -> Mask | None:
     if column.known is None and later.known is None:
         return None
     return np.concatenate((column.is_known(), later.is_known()))
 
 
-def _since(samples: CachedSamples, since_us: int) -> CachedSamples:
-    """Return the samples from a time on."""
+def _select_since(samples: CachedSamples, since_us: int) -> CachedSamples:
+    """Return the samples since a time."""
     recent = samples.columns["seen"].numbers >= since_us
     columns = {name: column[recent] for name, column in samples.columns.items()}
     return CachedSamples(samples.types, samples.names, columns)
@@ -237,17 +237,17 @@ def _is_complete(segments: Sequence[Segment], read: set[Segment]) -> bool:
 
 
 def _is_disjoint(new: Sequence[Segment], read: set[Segment]) -> bool:
-    """Return whether no new segment holds a row that is cached."""
+    """Return whether no new segment contains a row that is cached."""
     return not any(_covers(added, segment) for added in new for segment in read)
 
 
 def _covers(wide: Segment, narrow: Segment) -> bool:
-    """Return whether one segment holds all flushes of another."""
+    """Return whether one segment contains all flushes of another."""
     return wide.writer == narrow.writer and wide.first <= narrow.first and narrow.last <= wide.last
 
 
 def _is_cached(segment: Segment, read: set[Segment]) -> bool:
-    """Return whether every flush of a segment is cached: it is cached segments, compacted into one."""
+    """Return whether every flush of a segment is cached: the segment may be a compaction of cached segments."""
     if segment in read:
         return True
     inside = sorted(cached.first for cached in read if _covers(segment, cached))

@@ -15,22 +15,22 @@ from sanpath.recording.format import layout, rows
 from sanpath.recording.format.documents import Declaration
 from sanpath.recording.format.layout import Segment
 from sanpath.recording.handover import LiveItem
-from sanpath.recording.storage.duck import PARQUET, connect, quoted, separate
+from sanpath.recording.storage.duck import PARQUET, connect, connect_separately, quoted
 from sanpath.recording.storage.store import Store
 
 _FLUSHES = 4
-"""At the first reading, so many of the latest flushes of samples are read: older ones are not new."""
+"""Number of latest flushes of samples for the first reading: older ones are not new."""
 _WINDOW_US = 30 * 10**6
-"""At the first reading, so many microseconds from the end of a compacted segment are read."""
-_MOST_ROWS = 400_000
-"""Rows of one table that one reading takes."""
+"""Microseconds from the end of a compacted segment for the first reading."""
+_MAX_ROWS = 400_000
+"""Maximum rows of one table per reading."""
 ROUND_US = 300_000
-"""Samples of one source that were seen closer together than this belong to one poll round."""
+"""Samples of one source within this time belong to the same poll round."""
 _FIXED = ("source", "entity", "seen", "device_time")
 
 
-class Flushed:
-    """Reads what a writer has flushed since the last reading. `metrics`: kind → metrics to read of its samples."""
+class FlushReader:
+    """Reads new flushes of a writer since the last reading. `metrics`: kind → metrics to read of its samples."""
 
     def __init__(
         self, store: Store, writer: str, sources: Sequence[Declaration], metrics: Mapping[str, frozenset[str]]
@@ -41,11 +41,11 @@ class Flushed:
     def new(self) -> list[tuple[str, LiveItem]]:
         """Return (source, item) for everything since the last call; the first call returns the newest and all events.
 
-        Damaged rows are skipped: a diagnosis reports them. Raises OSError when the store cannot be read.
+        Damaged rows are skipped: a diagnosis reports them. Raises OSError if the store cannot be read.
         """
         roots, files = self._store.roots(), self._store.files
         items: list[tuple[str, LiveItem]] = []
-        with connect(1, roots) if files is None else separate(1, roots, files) as connection:
+        with connect(1, roots) if files is None else connect_separately(1, roots, files) as connection:
             for row in self._rows(connection, "events", ("source", "seen", "name", "detail")):
                 with suppress(*rows.MALFORMED):
                     items.append((row["source"], rows.event(row)))
@@ -71,7 +71,7 @@ class Flushed:
             described = connection.execute(f"DESCRIBE SELECT * FROM {read}", parameters).fetchall()  # noqa: S608 - ours
             names = [name for name in columns if name in {column[0] for column in described}]
             query = f"SELECT {', '.join(map(quoted, names))} FROM {read} {since}"  # noqa: S608 - quoted
-            fetched = connection.execute(f"{query} ORDER BY {time_column} LIMIT {_MOST_ROWS}", parameters).fetchall()
+            fetched = connection.execute(f"{query} ORDER BY {time_column} LIMIT {_MAX_ROWS}", parameters).fetchall()
         except duckdb.Error:
             return []
         return [dict(zip(names, row, strict=True)) for row in fetched]
@@ -85,7 +85,7 @@ class Flushed:
 
     def _samples(self, kind: str, sample_rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Rows]]:
         """Yield (source, rows) for each poll round among the samples of a kind."""
-        declared = {source.name: merged(source.tables, kind) for source in self._sources}
+        declared = {source.name: merge_tables(source.tables, kind) for source in self._sources}
         pending: dict[str, dict[str, Mapping[str, Any]]] = defaultdict(dict)
         newest: dict[str, int] = {}
         for row in sample_rows:
@@ -97,7 +97,7 @@ class Flushed:
             yield from _poll_rows(source, declared, list(pending_rows.values()))
 
 
-def merged(tables: Iterable[Table], kind: str) -> Table:
+def merge_tables(tables: Iterable[Table], kind: str) -> Table:
     """Return all columns that a source declares for a kind as one table.
 
     A source may declare several tables for a kind; each poll yields one of them.

@@ -1,4 +1,4 @@
-"""Pseudonyms for names and addresses: consistent everywhere, in the original order, and with their relations intact.
+"""Pseudonyms for names and addresses: consistent, in the original order, and with their relations intact.
 
 A text is split into words, and every word that is not public is replaced. Equal names of two sources stay equal,
 `array/volume` still begins with `array`, and sorted names stay sorted. World wide names retain the vendor and port
@@ -59,7 +59,7 @@ def _public() -> tuple[frozenset[str], re.Pattern[str]]:
 
 @cache
 def vocabulary() -> frozenset[str]:
-    """Return the words of sanpath's own files, from which its messages are made. Any other word is private."""
+    """Return the words of sanpath's own files, which its messages consist of. Any other word is private."""
     words: set[str] = set()
     for package in ("sanpath", "sanpath_collectors", "sanpath_rules"):
         _add_words(files(package), words)
@@ -80,23 +80,23 @@ class Pseudonyms:
     def __init__(self) -> None:
         self._names: dict[str, set[str]] = defaultdict(set)
         self._words: dict[str, set[str]] = defaultdict(set)
-        # (class, length) → originals, and after `assign` → original → its position in order.
+        # (class, length) → originals; after `assign` → original → its position in the order.
         self._pieces: dict[tuple[str, int], set[str]] = defaultdict(set)
         self._places: dict[tuple[str, int], dict[str, int]] = {}
         self._new: dict[str, str] = {}
 
     def name(self, text: str) -> None:
-        """Collect a name that somebody chose."""
+        """Collect a name that a person chose."""
         self._take(text, self._names)
 
     def sentence(self, text: str) -> None:
-        """Collect a sentence that a program wrote; quoted words in it are names that somebody chose."""
+        """Collect a sentence that a program wrote; quoted words in it are names that a person chose."""
         self._take(text, self._words)
         for quoted in _QUOTED.findall(text):
             self._take(quoted, self._names)
 
     def assign(self) -> None:
-        """Assign the pseudonyms, after all texts were collected."""
+        """Assign the pseudonyms, after all texts have been collected."""
         self._places = {
             kind: {original: number for number, original in enumerate(sorted(originals), 1)}
             for kind, originals in self._pieces.items()
@@ -110,7 +110,7 @@ class Pseudonyms:
 
     def pseudonymise(self, text: str) -> str:
         """Return the text with pseudonyms for everything that is not public. Uncollected words are unchanged."""
-        return "/".join(_TOKEN.sub(self._replaced, segment) for segment in text.split("/"))
+        return "/".join(_TOKEN.sub(self._replace, segment) for segment in text.split("/"))
 
     def pseudonymise_product(self, text: str) -> str:
         """Return a text of a program or product with pseudonyms.
@@ -118,7 +118,7 @@ class Pseudonyms:
         Only names and addresses that were collected elsewhere are replaced, and no word of sanpath's own files: a
         rule may depend on it.
         """
-        return "/".join(_TOKEN.sub(self._replaced_in_product, segment) for segment in text.split("/"))
+        return "/".join(_TOKEN.sub(self._replace_in_product, segment) for segment in text.split("/"))
 
     def key(self) -> dict[str, str]:
         """Return pseudonym → original: a word, an address, or a piece of an identifier."""
@@ -137,20 +137,20 @@ class Pseudonyms:
         for segment in text.split("/"):
             for token in _TOKEN.finditer(segment):
                 for word in _words(token):
-                    if _in_pieces(word, take) is None and not _is_public(word):
+                    if _replace_pieces(word, take) is None and not _is_public(word):
                         words[word.lower()].add(word)
 
-    def _replaced(self, token: re.Match[str]) -> str:
+    def _replace(self, token: re.Match[str]) -> str:
         if token.lastgroup == "word" or (token.lastgroup == "ipv6" and _ip(token[0]) is None):
             return re.sub(_WORD, lambda word: self._word(word[0]), token[0])
         return self._word(token[0])
 
-    def _replaced_in_product(self, token: re.Match[str]) -> str:
-        return token[0] if token[0].lower() in vocabulary() else self._replaced(token)
+    def _replace_in_product(self, token: re.Match[str]) -> str:
+        return token[0] if token[0].lower() in vocabulary() else self._replace(token)
 
     def _word(self, word: str) -> str:
-        pseudonym = _in_pieces(word, self._piece) or self._new.get(word)
-        # Uncollected texts may contain a name in other capitals.
+        pseudonym = _replace_pieces(word, self._piece) or self._new.get(word)
+        # Uncollected texts may contain a name with other capitals.
         return pseudonym or self._new.get(word.lower(), word)
 
     def _piece(self, kind: str, size: int, piece: str) -> str:
@@ -161,12 +161,12 @@ class Pseudonyms:
             return str(ipaddress.IPv4Address("10.0.0.0") + place)
         if kind == "ipv6":
             return str(ipaddress.IPv6Address("fd00::") + place)
-        # The first digit shows readers that it is a pseudonym.
+        # The first digit marks it as a pseudonym.
         return f"9{place:0{size - 1}d}" if kind == "digits" else f"a{place:0{size - 1}x}"
 
 
 def _words(token: re.Match[str]) -> list[str]:
-    """Return the words of a token: itself, unless it only resembles an address. Times and numbers are public."""
+    """Return the words of a token; the token itself is one if it is an address. Times and numbers are public."""
     if token.lastgroup in ("time", "number"):
         return []
     is_single = token.lastgroup != "ipv6" or _ip(token[0]) is not None
@@ -197,8 +197,8 @@ _Piece = Callable[[str, int, str], str]
 """(class, digits, piece) → replacement of the piece."""
 
 
-def _in_pieces(word: str, piece: _Piece) -> str | None:
-    """Return an address, identifier or long number with its pieces replaced. None: it is none of these."""
+def _replace_pieces(word: str, piece: _Piece) -> str | None:
+    """Return an address, identifier or long number with its pieces replaced. None: the text is none of these."""
     separated = _SEPARATED.fullmatch(word)
     if separated is None and (address := _ip(word)) is not None:
         is_public = address.is_loopback or address.is_unspecified or str(address) == "255.255.255.255"
@@ -206,14 +206,14 @@ def _in_pieces(word: str, piece: _Piece) -> str | None:
     match = _HEX_DIGITS.fullmatch(re.sub("[:.-]", "", word) if separated else word)
     if match is None:
         return piece("digits", len(word), word) if _LONG_NUMBER.fullmatch(word) else None
-    new = _identifier(match["digits"].lower(), piece)
+    new = _replace_identifier(match["digits"].lower(), piece)
     if any(character.isupper() for character in match["digits"]):
         new = new.upper()
     replaced = iter((match["prefix"] or "") + new)
     return "".join(character if character in ":.-" else next(replaced) for character in word)
 
 
-def _identifier(digits: str, piece: _Piece) -> str:
+def _replace_identifier(digits: str, piece: _Piece) -> str:
     """Return the digits of a WWN, MAC address, NAA or NGUID identifier or serial number, with device digits replaced.
 
     NAA 1 and 2: 10 digits of port and vendor, 6 of the device; NAA 5: 7 of the vendor, 9 of the device, the last 2 of
@@ -231,7 +231,7 @@ def _identifier(digits: str, piece: _Piece) -> str:
         return device(group[:14]) + device(group[14:])
 
     if len(digits) in (17, 33) and digits[0] == "3":  # a WWID of Linux: a type digit before the identifier
-        return digits[0] + _identifier(digits[1:], piece)
+        return digits[0] + _replace_identifier(digits[1:], piece)
     if len(digits) == 12:
         return digits[:6] + device(digits[6:])
     if len(digits) == 16 and digits[0] in "12":

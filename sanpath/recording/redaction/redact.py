@@ -20,13 +20,13 @@ from sanpath.errors import RecordingError, UsageError
 from sanpath.model import Poll, Scalar, Table
 from sanpath.recording.format import layout
 from sanpath.recording.format.documents import Ending, Header
-from sanpath.recording.format.integrity import altered, not_as_written
+from sanpath.recording.format.integrity import altered, find_changed_segments
 from sanpath.recording.format.layout import Segment
 from sanpath.recording.format.row_budget import oversized_segments
 from sanpath.recording.format.writers import starts
 from sanpath.recording.redaction.pseudonyms import Pseudonyms, vocabulary
 from sanpath.recording.storage import checksum
-from sanpath.recording.storage.duck import PARQUET, literal, quoted, separate
+from sanpath.recording.storage.duck import PARQUET, connect_separately, literal, quoted
 from sanpath.recording.storage.store import Location, Store, store_at
 
 _SENTENCES = frozenset({"evidence", "message"})
@@ -49,9 +49,9 @@ _VERSION, _TIME = re.compile(r"\d[\w.+-]{0,30}", re.ASCII), re.compile(r"[\d:.TZ
 _NUMBERED = frozenset(
     {"address", "asset", "guid", "id", "key", "number", "serial", "tag", "uuid", "wwn", "wwnn", "wwpn"}
 )
-"""If a key contains one of these words, a long number under it is a name."""
+"""A long number is a name if its key contains one of these words."""
 _LONG_NUMBER = 100_000
-"""From six digits on, a number identifies a device or a site; shorter ones are counts, ports and LUNs."""
+"""Numbers of at least six digits identify a device or a site; shorter ones are counts, ports and LUNs."""
 _NUMBERS = ("BIGINT", "UBIGINT", "DOUBLE", "FLOAT", "INTEGER", "UINTEGER", "HUGEINT")
 
 Columns = Mapping[str, str]
@@ -83,7 +83,7 @@ def redact(source: Location, target: Location) -> Redacted:
     headers, endings, left_out = _documents(store)
     changed = altered(manifest, starts(store, set()))
     run_id = uuid.uuid4().hex  # A new id: the copy must not be traceable to the original.
-    connection = separate(folders=(*store.roots(), *copy.roots()), store=store.files or copy.files)
+    connection = connect_separately(folders=(*store.roots(), *copy.roots()), store=store.files or copy.files)
     try:
         pseudonyms = Pseudonyms()
         kinds = layout.sample_kinds(store)
@@ -106,7 +106,7 @@ def redact(source: Location, target: Location) -> Redacted:
         for segment, columns in segments:
             _copy(connection, store, copy, segment, columns, writers[segment.writer], pseudonyms)
         for name, header in headers.items():
-            redacted_header = _header(header, writers[name], run_id, pseudonyms)
+            redacted_header = _redact_header(header, writers[name], run_id, pseudonyms)
             copy.put(f"writers/{writers[name]}.json", redacted_header.encoded(f"writers/{name}.json" not in changed))
         for name, ending in endings.items():
             if name in writers:
@@ -117,8 +117,8 @@ def redact(source: Location, target: Location) -> Redacted:
                 )
         # Written last, so that an interrupted copy is no recording.
         public_fields = {
-            "tool_version": _matching(_VERSION, manifest.tool_version),
-            "started": _matching(_TIME, manifest.started),
+            "tool_version": _matching_text(_VERSION, manifest.tool_version),
+            "started": _matching_text(_TIME, manifest.started),
         }
         described = manifest.model_copy(update=public_fields | {"run_id": run_id})
         copy.put("manifest.json", described.encoded("manifest.json" not in changed))
@@ -158,7 +158,7 @@ def _segments(
     """Yield the segments of a table that can be read completely, after collecting their texts."""
     left_out += layout.foreign(store, table)
     segments = layout.segments(store, table)
-    broken = not_as_written(store, segments, starts(store, set()))
+    broken = find_changed_segments(store, segments, starts(store, set()))
     broken |= oversized_segments(
         connection, store, table, [segment.name for segment in segments if segment.name not in broken]
     )
@@ -171,7 +171,7 @@ def _segments(
             left_out.append(segment.name)
             continue
         for column, text in texts:
-            _take(pseudonyms, column, text)
+            _collect(pseudonyms, column, text)
         yield segment, columns
 
 
@@ -218,7 +218,7 @@ def _columns(segment: Segment, described: Columns) -> Columns:
     }
 
 
-def _take(pseudonyms: Pseudonyms, column: str, text: str) -> None:
+def _collect(pseudonyms: Pseudonyms, column: str, text: str) -> None:
     def take(kind: str, value: str) -> str:
         if kind == "name":
             pseudonyms.name(value)
@@ -226,7 +226,7 @@ def _take(pseudonyms: Pseudonyms, column: str, text: str) -> None:
             pseudonyms.sentence(value)
         return value
 
-    _rewritten(column, text, take)
+    _rewrite(column, text, take)
 
 
 def _copy(
@@ -245,7 +245,7 @@ def _copy(
 
     @lru_cache(maxsize=1 << 16)
     def redacted_text(column: str, text: str) -> str:
-        return _rewritten(column, text, replace_text)
+        return _rewrite(column, text, replace_text)
 
     url = store.url(segment.name)
     columns_sql = ", ".join(
@@ -266,10 +266,10 @@ def _copy(
 _COPY_OPTIONS = "COMPRESSION zstd, ROW_GROUP_SIZE 20480, USE_TMP_FILE false, " + checksum.OPTION
 
 
-def _rewritten(column: str, text: str, replace_text: Callable[[str, str], str]) -> str:
+def _rewrite(column: str, text: str, replace_text: Callable[[str, str], str]) -> str:
     """Return a text of a column with all its strings replaced.
 
-    `replace_text` takes the kind of a string, "name", "sentence" or "product", and the string.
+    `replace_text` takes the kind of a string ("name", "sentence" or "product") and the string.
     """
     if column == "ids":
         ids = {
@@ -280,7 +280,7 @@ def _rewritten(column: str, text: str, replace_text: Callable[[str, str], str]) 
         product_keys, sentence_keys = _public(column)
         items = json.loads(text).items()
         redacted = {
-            _key(key, replace_text): _redacted_value(
+            _key(key, replace_text): _redact_value(
                 key, value, key in product_keys, key in sentence_keys, replace_text
             )
             for key, value in items
@@ -296,7 +296,7 @@ def _key(key: str, replace_text: Callable[[str, str], str]) -> str:
     return key if is_own else replace_text("name", key)
 
 
-def _redacted_value(
+def _redact_value(
     key: str, value: Scalar, is_product: bool, is_sentence: bool, replace_text: Callable[[str, str], str]
 ) -> Scalar:
     if isinstance(value, list | dict):  # sanpath's own collectors record no such values.
@@ -318,11 +318,11 @@ def _public(column: str) -> tuple[Sequence[str], Sequence[str]]:
     return (public["attributes"], ()) if column == "attributes" else (public["details"], public["free_details"])
 
 
-def _header(header: Header, writer: str, run_id: str, pseudonyms: Pseudonyms) -> Header:
+def _redact_header(header: Header, writer: str, run_id: str, pseudonyms: Pseudonyms) -> Header:
     sources = []
     for declared in header.sources:
         name = declared.name if declared.name in _OWN_SOURCES else pseudonyms.pseudonymise(declared.name)
-        tables = tuple(_table(table) for table in declared.tables if table.kind in catalogue.metrics())
+        tables = tuple(_redact_table(table) for table in declared.tables if table.kind in catalogue.metrics())
         changed = {"name": name, "collector": pseudonyms.pseudonymise_product(declared.collector), "tables": tables}
         sources.append(declared.model_copy(update=changed))
     command = [pseudonyms.pseudonymise(word) for word in header.load_command]
@@ -331,7 +331,7 @@ def _header(header: Header, writer: str, run_id: str, pseudonyms: Pseudonyms) ->
         "run_id": run_id,
         "host": pseudonyms.pseudonymise(header.host),
         "recorder": pseudonyms.pseudonymise(header.recorder),
-        "tool_version": _matching(_VERSION, header.tool_version),
+        "tool_version": _matching_text(_VERSION, header.tool_version),
         "plan": pseudonyms.pseudonymise(header.plan),
         "load_command": command,
         "sources": tuple(sources),
@@ -339,12 +339,12 @@ def _header(header: Header, writer: str, run_id: str, pseudonyms: Pseudonyms) ->
     return header.model_copy(update=fields)
 
 
-def _matching(pattern: re.Pattern[str], text: str) -> str:
+def _matching_text(pattern: re.Pattern[str], text: str) -> str:
     """Return a text that matches a pattern; "" for any other text, which may be private."""
     return text if pattern.fullmatch(text) else ""
 
 
-def _table(table: Table) -> Table:
-    """Return a table with only the columns and plane of the catalogue: other names may be private."""
+def _redact_table(table: Table) -> Table:
+    """Return a table with only the columns and plane of the catalogue: others may be private."""
     columns = tuple(column for column in table.columns if column.metric in catalogue.metrics()[table.kind])
     return replace(table, columns=columns, plane=table.plane if table.plane in catalogue.planes() else None)

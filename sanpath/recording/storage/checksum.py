@@ -19,13 +19,13 @@ _UNSEALED = UNSEALED.encode()
 _PLACE = re.compile(KEY.encode() + rb".{2}(.{64})", re.DOTALL)
 _SIMILAR_PLACE = re.compile(rb"(?=(.{%d}).{2}([0-9a-f]{64}))" % len(KEY), re.DOTALL)
 _MATCHING_CHARACTERS = 8
-"""A key with so many correct characters still counts: a damaged key must not hide the checksum."""
+"""Number of correct characters from which a key still counts: a damaged key must not hide the checksum."""
 _IN_DOCUMENT = re.compile(rb'"sha256": *"([^"]{64})"')
 _TAIL_BYTES = 8
 """The end of a Parquet file: the length of its footer, and PAR1."""
 _CHUNK_BYTES = 1 << 20
 _LONGEST_FOOTER_BYTES = 16 << 20
-"""The longest footer that is searched: a segment's footer has some kilobytes."""
+"""Maximum footer that is searched: a segment's footer has some kilobytes."""
 OPTION = f"KV_METADATA {{{KEY}: '{UNSEALED}'}}"
 """The option with which DuckDB writes a segment that will be sealed."""
 
@@ -56,7 +56,7 @@ def document_is_intact(content: bytes) -> bool | None:
 def is_intact(file: BinaryIO, is_expected: bool) -> bool | None:
     """Return whether a segment is unchanged since it was written. None: it has no checksum. Raises OSError.
 
-    `is_expected`: its writer leaves a place for a checksum in every segment, so one without it was changed.
+    `is_expected`: its writer leaves space for a checksum in every segment, so a segment without one was changed.
     """
     if (offset := _digest_offset(file)) is None:
         return False if is_expected else None

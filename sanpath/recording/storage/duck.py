@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
 
 _MEMORY_LIMIT = "1GB"
-_MOST_DATABASES = 4
-"""Databases that are cached for the next connection: a reader has one or two recordings open."""
+_MAX_DATABASES = 4
+"""Databases kept for the next connection: a reader has one or two recordings open."""
 
 
 def quoted(identifier: str) -> str:
@@ -51,23 +51,23 @@ def connect(threads: int = 2, folders: tuple[str, ...] = (), setup: str = "") ->
     return _database(os.getpid(), threads, folders, setup).cursor()
 
 
-def separate(
+def connect_separately(
     threads: int = 2, folders: tuple[str, ...] = (), store: AbstractFileSystem | None = None, setup: str = ""
 ) -> duckdb.DuckDBPyConnection:
     """Return a connection to a separate database. The caller closes it.
 
-    A recorder needs one so that its memory does not depend on other computations, and a store is registered for a
-    whole database. `folders`: all that it can access, including URLs of `store`. `setup`: SQL settings applied before
-    the configuration is locked.
+    A recorder needs one so that its memory does not depend on other computations; a store is registered for a whole
+    database. `folders`: all that it can access, including URLs of `store`. `setup`: SQL settings applied before the
+    configuration is locked.
     """
     return _opened(threads, folders, store, setup)
 
 
-@lru_cache(maxsize=_MOST_DATABASES)
+@lru_cache(maxsize=_MAX_DATABASES)
 def _database(process: int, threads: int, folders: tuple[str, ...], setup: str) -> duckdb.DuckDBPyConnection:
     """Return the cached database of a process: a fork does not inherit its parent's threads.
 
-    A database that is no longer cached lives as long as its connections.
+    After it has left the cache, a database lives as long as its connections.
     """
     database = _opened(threads, folders, None, setup)
     # A database that is open at exit together with a daemon thread prints a leak report. The weak reference keeps

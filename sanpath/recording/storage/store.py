@@ -51,7 +51,7 @@ def store_at(place: Location) -> Store:
 
 
 def _time_bounds(modified_seconds: float) -> tuple[float, float]:
-    """Return the earliest and latest time that a modification time may stand for, in seconds.
+    """Return the earliest and latest time in seconds that a modification time may stand for.
 
     A whole second stands for any time within it. The clock of a file system ticks with the kernel, at least 100 times
     a second.
@@ -75,14 +75,14 @@ class Store(Protocol):
         ...
 
     def intact(self, name: str, is_expected: bool) -> bool | None:
-        """Return whether a segment is unchanged, by its checksum. None: it has none.
+        """Return whether a segment is unchanged, according to its checksum. None: it has none.
 
-        `is_expected`: it was written with a place for one.
+        `is_expected`: it was written with space for one.
         """
         ...
 
     def seal(self, path: str) -> None:
-        """Write the checksum into a segment; `path` is that of `writing`, after the segment was written."""
+        """Write the checksum into a segment; `path`: that of `writing`, after the segment was written."""
         ...
 
     def state(self, name: str) -> object:
@@ -96,7 +96,7 @@ class Store(Protocol):
     def create(self, name: str, content: bytes) -> bool:
         """Write a file that does not exist yet. Returns whether this call wrote it.
 
-        Of several concurrent calls exactly one succeeds, where the store can guarantee that.
+        If the store can guarantee it, exactly one of several concurrent calls succeeds.
         """
         ...
 
@@ -151,7 +151,7 @@ class LocalStore:
         """Return the names of the direct entries of a folder."""
         try:
             with os.scandir(self._root / folder) as entries:
-                # Reading a pipe would block, a device might never end.
+                # Reading a pipe would block, and a device might never end.
                 return [entry.name for entry in entries if entry.is_file() or entry.is_dir()]
         except FileNotFoundError:
             return []
@@ -169,7 +169,7 @@ class LocalStore:
         return content
 
     def intact(self, name: str, is_expected: bool) -> bool | None:
-        """Check by the checksum in the file."""
+        """Check the checksum in the file."""
         with self._regular(name) as file:
             return is_intact(file, is_expected)
 
@@ -255,7 +255,7 @@ class LocalStore:
         return self._root / folder
 
     def adopt(self, scratch: Path, folder: str) -> None:
-        """Do nothing: the files are in the recording already."""
+        """Do nothing: the files are already in the recording."""
 
     def _prepared_path(self, name: str) -> Path:
         """Return the path of a file after creating its folder.
@@ -280,7 +280,7 @@ class LocalStore:
 class ObjectStore:
     """A store of fsspec.
 
-    Files get their final name at once: a PUT is atomic, a rename would be a copy and a delete.
+    Files get their final name at once: a PUT is atomic, whereas renaming would copy and delete.
     """
 
     def __init__(self, url: str) -> None:
@@ -304,8 +304,8 @@ class ObjectStore:
         """Return the names of the direct entries of a folder."""
         path = f"{self._root}/{folder}".rstrip("/")
         with self._os_errors(folder):
-            # Readers need files that were written since the last listing. Cached listings of other folders remain: a
-            # file that is not listed costs a request whenever it is opened.
+            # Readers need files written since the last listing. Cached listings of other folders remain: a file that
+            # is not listed costs a request whenever it is opened.
             self._files.invalidate_cache(path)
             try:
                 paths = [str(entry).rstrip("/") for entry in self._files.ls(path, detail=False)]
@@ -408,7 +408,7 @@ class ObjectStore:
         for depth in range(len(folders) + 1):
             folder = "/".join([self._root, *folders[:depth]])
             if folder not in self._created_folders and "/" in folder.strip("/"):
-                with contextlib.suppress(Exception):  # The write will report a failure.
+                with contextlib.suppress(Exception):  # The write will report the failure.
                     self._files.mkdir(folder, create_parents=False)
             self._created_folders.add(folder)
 

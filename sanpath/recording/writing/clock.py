@@ -10,7 +10,7 @@ CLOCK_JUMP = "clock-jump"
 JUMP_SECONDS = 0.5
 """Smallest difference that is reported. Slewing (NTP: at most 500 ppm) stays far below it between two flushes."""
 _LONGEST_READ_NS = 100_000_000
-"""If reading both clocks took longer, they cannot be compared: the machine is busy."""
+"""If reading both clocks takes longer, they cannot be compared: the machine is busy."""
 
 
 class RecorderClock:
@@ -30,9 +30,8 @@ class RecorderClock:
         return self.anchor_us + (self._monotonic_ns() - self._began_ns) // 1000
 
     def jump_seconds(self) -> float | None:
-        """Return by how many seconds the wall clock was set, or how long the machine slept, since the last call.
-        None: neither happened.
-        """
+        """Return how far the wall clock was set, or how long the machine slept, in seconds since the last call. None:
+        neither happened."""
         before, wall, after = self._monotonic_ns(), self._wall_ns(), self._monotonic_ns()
         if after - before > _LONGEST_READ_NS:
             return None

@@ -18,15 +18,15 @@ from sanpath.recording.writing.writer import Writer
 
 SOURCE = "person"
 """The source of marks."""
-_LONGEST = 200
-"""Characters of a mark that are recorded: it is a short remark, not a report."""
+_MAX_CHARACTERS = 200
+"""Maximum characters of a mark: it is a short remark, not a report."""
 
 
 def add_mark(folder: Location, seen_us: int, text: str) -> None:
     """Write a mark as an additional writer that begins and ends at once; recorders do not notice.
 
-    `seen_us`: time of the mark in microseconds since the epoch. Raises RecordingError when the recording has ended,
-    because a later mark does not belong to it, or when it cannot be written.
+    `seen_us`: time of the mark in microseconds since the epoch. Raises RecordingError if the mark cannot be written,
+    or the recording has ended: a later mark does not belong to it.
     """
     recording = Recording(folder)
     if recording.ended:
@@ -34,7 +34,7 @@ def add_mark(folder: Location, seen_us: int, text: str) -> None:
     writer = Writer(folder, f"{SOURCE}.{seen_us:x}.{os.getpid():x}")
     try:
         writer.begin(recording.manifest.run_id, seen_us)
-        writer.event(SOURCE, Event(seen_us, MARK, {"text": text[:_LONGEST]}))
+        writer.event(SOURCE, Event(seen_us, MARK, {"text": text[:_MAX_CHARACTERS]}))
         clock = StoreClock(store_at(folder), writer.name, RecorderClock())
         if (compared := clock.compare()) is not None:
             writer.event(RECORDER, compared)

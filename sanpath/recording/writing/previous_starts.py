@@ -15,7 +15,7 @@ from sanpath.recording.storage.store import Store
 SILENT_SECONDS = 300.0
 """A recorder that has not written for so long was killed or cut off.
 
-A running recorder writes several times a minute, at least the comparisons of clocks.
+A running recorder writes several times a minute, at least clock comparisons.
 """
 _SIGNS = ("events", "polls")
 
@@ -44,18 +44,18 @@ class PreviousStarts:
             for start in same_recorder
             if start.writer != self._writer and self._age_seconds(_header(start)) > retention.seconds
         ]
-        dead = {start.writer for start in old} - self._writing(old)
+        dead = {start.writer for start in old} - self._find_writing(old)
         if not dead:
             return []
         expired: list[TrackedSegment] = []
         for table in (*(f"samples/{kind}" for kind in layout.sample_kinds(self._store)), "polls"):
-            segments = layout.every_segment(self._store, table)
+            segments = layout.list_all_segments(self._store, table)
             for writer in sorted(dead):
                 expired += self._expired([segment for segment in segments if segment.writer == writer], retention)
         self._gone.update(segment.segment for segment in expired)
         return expired
 
-    def _writing(self, starts: Sequence[Start]) -> set[str]:
+    def _find_writing(self, starts: Sequence[Start]) -> set[str]:
         """Return the writers among these starts that may still be writing."""
         open_ended = [start for start in starts if start.ending is None]
         newest = {start.writer: {"writers": _header(start)} for start in open_ended}
@@ -70,7 +70,7 @@ class PreviousStarts:
 
     def _expired(self, segments: Sequence[Segment], retention: Retention) -> Iterator[TrackedSegment]:
         """Yield the expired segments of one start in one table."""
-        for segment in layout.not_superseded(segments):
+        for segment in layout.drop_superseded(segments):
             age = self._age_seconds(segment.name)
             if age <= retention.seconds:
                 return  # Later segments are younger.

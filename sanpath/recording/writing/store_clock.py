@@ -12,7 +12,7 @@ from sanpath.recording.storage.store import Store
 EXACT_SECONDS = 0.1
 """An uncertainty that no further comparison has to reduce: polls are a second apart or more."""
 SLOW_SECONDS = 5.0
-"""A comparison that took longer is too inaccurate to be recorded."""
+"""A comparison that takes longer is too inaccurate to be recorded."""
 
 
 class Clock(Protocol):

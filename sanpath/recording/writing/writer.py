@@ -29,7 +29,7 @@ from sanpath.recording.format.compaction import (
 from sanpath.recording.format.documents import Declaration, Ending, Header
 from sanpath.recording.format.layout import RECORDER, Segment
 from sanpath.recording.storage import checksum
-from sanpath.recording.storage.duck import PARQUET, literal, separate
+from sanpath.recording.storage.duck import PARQUET, connect_separately, literal
 from sanpath.recording.storage.store import Location, store_at
 from sanpath.recording.writing.previous_starts import PreviousStarts
 
@@ -49,15 +49,14 @@ _COPY = (
 _NEVER_EXPIRED = ("inventory", "events")
 """Tables that never expire: without them the remaining samples could not be read."""
 _BEFORE_SAMPLES = ("inventory", "events")
-"""What a flush writes first: whoever reads meanwhile must not see I/O of a load without the marks of its steps."""
+"""Tables that a flush writes first: a reader must never see I/O of a load without the marks of its steps."""
 
 _WITH_TEXTS = "SELECT * REPLACE ({}[source + 1] AS source, {}[entity + 1] AS entity) FROM flush"
 _FEW_TEXTS = 1000
-"""Samples with more distinct texts than this are written faster without numbering the texts (60,000 rows,
-measured)."""
+"""Samples with more distinct texts are written faster without numbering the texts (60,000 rows, measured)."""
 _ROWS_OF_ENUM = 1000
-"""Rows for each text from which an ENUM of the texts is written faster: its type costs some 10 us for each text, and
-a row takes 60 ns less, because it is written as a number of the dictionary (measured)."""
+"""Rows per text from which an ENUM of the texts is written faster: its type costs some 10 us for each text, and a row
+takes 60 ns less, because it is written as an index of the dictionary (measured)."""
 
 _Arrays = dict[str, NDArray[Any]]
 
@@ -81,10 +80,10 @@ class Writer:
         self.folder, self.name = folder, name
         self.rows_waiting = 0
         self._store = store_at(folder)
-        # A second thread only helps to compact: a segment takes as long to write, and a fifth more processor time.
-        self._connection = separate(1, self._store.roots(), self._store.files)
+        # A second thread only helps compaction: writing a segment takes as long, and a fifth more processor time.
+        self._connection = connect_separately(1, self._store.roots(), self._store.files)
         self._compacting: duckdb.DuckDBPyConnection | None = None
-        # (kind, columns) → the samples of each poll that wait for the next flush, with numbers for their texts.
+        # (kind, columns) → the samples of each pending poll, with indices for their texts.
         self._samples: dict[tuple[str, frozenset[str]], list[_Arrays]] = defaultdict(list)
         self._texts = _Texts()
         self._records: dict[str, dict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))
@@ -121,7 +120,7 @@ class Writer:
         """Take the samples of one poll, all or none of them.
 
         Raises ValueError, TypeError or OverflowError for undeclared columns, columns of different length, or values
-        that are no numbers of their column's type.
+        that are not numbers of their column's type.
         """
         count = len(rows.entity)
         if undeclared := rows.values.keys() - {column.metric for column in rows.table.columns}:
@@ -168,12 +167,12 @@ class Writer:
         self._record("polls", {name: getattr(poll, name) for name in Poll.__slots__})
 
     def flush(self) -> None:
-        """Write waiting rows. Raises OSError or duckdb.Error (disk full); then the rows continue to wait."""
+        """Write pending rows. Raises OSError or duckdb.Error (disk full); then the rows remain pending."""
         for table in _BEFORE_SAMPLES:
             self._flush_records(table)
         for key in list(self._samples):
             kind, _ = key
-            self._segment(f"samples/{kind}", _joined(self._samples[key]), self._texts.texts)
+            self._segment(f"samples/{kind}", _concatenate_polls(self._samples[key]), self._texts.texts)
             del self._samples[key]
         self._texts = _Texts()
         for table in list(self._records):
@@ -203,7 +202,7 @@ class Writer:
         self.close()
 
     def close(self) -> None:
-        """Close the connection; rows that were not flushed are lost."""
+        """Close the connection; rows not flushed are lost."""
         self._connection.close()
         if self._compacting is not None:
             self._compacting.close()
@@ -214,14 +213,14 @@ class Writer:
         self.rows_waiting += 1
 
     def _segment(self, table: str, arrays: _Arrays, texts: Sequence[str | None] = ()) -> None:
-        """Write a segment. `texts`: those of samples, whose source and entity are numbers of them."""
+        """Write a segment. `texts`: those of samples, whose source and entity are indices into them."""
         number = self._written[table] + 1
         segment = Segment(table, self.name, number, number)
         query, parameters = "SELECT * FROM flush", None
         if len(texts) > _FEW_TEXTS:
             arrays |= {name: np.array(texts, dtype=object)[arrays[name]] for name in ("source", "entity")}
         elif texts:
-            # DuckDB needs Python's lock for texts in Python's memory, and waits for it while a reader runs.
+            # DuckDB needs Python's lock for texts in Python's memory, and would wait for it while a reader runs.
             listed = _enum(texts) if len(arrays["seen"]) >= _ROWS_OF_ENUM * len(texts) else "$1"
             query = _WITH_TEXTS.format(listed, listed)
             parameters = [texts]
@@ -265,7 +264,7 @@ class Writer:
 
     def _compactor(self) -> duckdb.DuckDBPyConnection:
         if self._compacting is None:
-            self._compacting = separate(2, self._store.roots(), self._store.files)
+            self._compacting = connect_separately(2, self._store.roots(), self._store.files)
         return self._compacting
 
     def _expire(self, retention: Retention) -> None:
@@ -278,7 +277,7 @@ class Writer:
             for segment in levels.expired(before_us)
         ]
         if self._previous_starts is not None:
-            with contextlib.suppress(OSError):  # Segments that cannot be listed now only cost space.
+            with contextlib.suppress(OSError):  # Segments that cannot be listed now only take space.
                 expired += self._previous_starts.expired(retention)
         if expired:
             until_us = max(segment.last_us for segment in expired)
@@ -290,14 +289,14 @@ class Writer:
         self._to_delete += [(due, segment.segment) for segment in segments]
 
     def _delete_superseded(self) -> None:
-        """Delete the oldest first, and superseded segments before the wider one, lest readers use them again."""
+        """Delete the oldest first, and superseded segments before wider ones: otherwise readers would use them."""
         while self._to_delete and self._to_delete[0][0] <= time.monotonic():
             try:
                 self._store.delete(self._to_delete[0][1].name)
             except FileNotFoundError:
                 pass  # Another program has deleted it.
             except OSError:
-                return  # The segment only costs space. The next flush tries again.
+                return  # The segment only takes space. The next flush tries again.
             self._to_delete.popleft()
 
     def _copy(
@@ -323,7 +322,7 @@ def _json(mapping: Mapping[str, Any]) -> str:
 
 
 class _Texts(dict[Any, int]):
-    """The number of each text in `texts`; a text that is asked for the first time gets the next one."""
+    """The index of each text in `texts`; a new text gets the next one."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -335,11 +334,11 @@ class _Texts(dict[Any, int]):
         return number
 
 
-def _joined(polls: Sequence[_Arrays]) -> _Arrays:
-    return {name: _concatenated([poll[name] for poll in polls]) for name in polls[0]}
+def _concatenate_polls(polls: Sequence[_Arrays]) -> _Arrays:
+    return {name: _concatenate([poll[name] for poll in polls]) for name in polls[0]}
 
 
-def _concatenated(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
+def _concatenate(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
     if any(isinstance(values, np.ma.MaskedArray) for values in arrays):
         return np.ma.concatenate(arrays)  # type: ignore[no-any-return, no-untyped-call] # numpy's stubs
     return np.concatenate(arrays)
@@ -366,12 +365,12 @@ def _array(name: str, values: Sequence[Any], counter: bool) -> NDArray[Any]:
         return np.array(values if unchanged else [texts[value] for value in values], dtype=object)
     dtype = np.uint64 if counter else np.int64 if name in _INTEGERS else np.float64
     if isinstance(values, array) and np.dtype(values.typecode) != dtype:
-        values = values.tolist()  # NumPy does not look for numbers out of range when it converts arrays.
+        values = values.tolist()  # NumPy does not check the range of numbers when it converts arrays.
     if len(values) and values[0] is None and list(values).count(None) == len(values):
         return np.ma.masked_array(np.zeros(len(values), dtype=dtype), mask=True)
     missing: np.bool_ | NDArray[np.bool_] = np.ma.nomask
     try:
-        numbers = np.asarray(values, dtype=dtype)  # Of doubles: NumPy itself reads None as no number.
+        numbers = np.asarray(values, dtype=dtype)  # Doubles: NumPy itself reads None as NaN.
     except TypeError:
         numbers = np.array([0 if value is None else value for value in values], dtype=dtype)
         missing = np.array([value is None for value in values])
@@ -383,7 +382,7 @@ def _array(name: str, values: Sequence[Any], counter: bool) -> NDArray[Any]:
 
 
 def _text(value: object) -> str | None:
-    """Return a text that can be written as UTF-8: devices may report half a surrogate pair."""
+    """Return a text that can be written as UTF-8: devices may report half of a surrogate pair."""
     if value is None:
         return None
     text = str(value)
