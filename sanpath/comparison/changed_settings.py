@@ -1,5 +1,4 @@
-"""Settings that were changed between two runs, by their names for people, and what cannot be told if several were
-changed at once."""
+"""Names of the settings that were changed between two runs, and what remains open if several were changed at once."""
 
 from __future__ import annotations
 
@@ -25,19 +24,18 @@ _LABELS = frozenset(
         *("wwnn", "fabric_wwn", "wwid", "uuid", "nqn", "target_nqn", "target_iqn"),
     )
 )
-"""What tells entities apart, and is no setting."""
+"""Settings that only distinguish entities."""
 _FOLLOWS = {
     ("", "path_policy_native"): "path_policy",
     ("vdisk", "queue_depth"): "controller_type",
     ("vdisk", "controller"): "controller_type",
 }
-"""(Kind of entity, or "" for all; setting) → the setting that determines it: if both changed, only that one is
-named."""
+"""(Kind of entity, or "" for all; setting) → the setting that determines it: if both changed, only that is named."""
 
 
 def changed_settings(differences: Sequence[Difference]) -> tuple[str, ...]:
-    """Names of the settings that differ, each once and in alphabetical order. Entities that only one of the runs has
-    are left out, and what only one of them read."""
+    """Names of the settings that differ, each once and sorted. Entities and settings that only one run has are left
+    out."""
     settings = [d for d in differences if d.setting not in ("used", *_LABELS) and d.read_only_in is None]
     changed = {(difference.entity, difference.setting) for difference in settings}
     return tuple(sorted({_name(d.setting) for d in settings if not _follows(d, changed)}))

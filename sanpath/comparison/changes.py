@@ -10,15 +10,14 @@ from math import isclose, log
 from sanpath.diagnosis.model import DirectionResult, StepResult
 
 SAME_IN_FLIGHT = 0.05
-"""Relative difference up to which two runs had as many I/Os in flight: sanpath's own choice."""
+"""Relative difference up to which two runs had the same number of I/Os in flight: sanpath's own choice."""
 SAME_SIZE = 0.05
-"""Relative difference up to which the mean sizes of their I/Os are the same: sanpath's own choice."""
-LEAST_CHANGE = 0.03
-"""If no run repeated a step, a smaller relative change counts as none: repetitions of the same test differ by as
-much."""
+"""Relative difference up to which the mean sizes of their I/Os are equal: sanpath's own choice."""
+MIN_CHANGE = 0.03
+"""If no run repeated a step, smaller relative changes are ignored: repetitions of the same test differ as much."""
 _NOTABLE_TAIL = 0.25
 """The headline names a tail whose change differs from the mean's by at least this ratio. A maximum is a single I/O
-and varies more than a mean; the ratio is this project's own."""
+and varies more than a mean: sanpath's own choice."""
 
 QUANTITIES: Mapping[str, Callable[[DirectionResult], float | None]] = {
     "ops_per_second": lambda result: result.ops_per_second,
@@ -72,7 +71,7 @@ def changes(
 
 
 def _spread(values: Sequence[float | None]) -> float | None:
-    """Range over mean. None: fewer than two values."""
+    """Range divided by mean. None: fewer than two values."""
     reported = [value for value in values if value is not None]
     mean = sum(reported) / len(reported) if reported else 0.0
     return (max(reported) - min(reported)) / mean if len(reported) > 1 and mean else None
@@ -93,7 +92,7 @@ def throughput_spread(steps: Sequence[StepResult]) -> float | None:
 def repetitions_of(step: StepResult, direction: str, steps: Sequence[StepResult]) -> list[StepResult]:
     """The step and its repetitions in the same run.
 
-    A repetition has the same name with a number after it, the same I/Os in flight and the same block size.
+    A repetition has the same name followed by a number, the same I/Os in flight and the same block size.
     """
     return [
         candidate
@@ -130,7 +129,7 @@ def is_peer(old: StepResult, old_result: DirectionResult, new: StepResult, new_r
 
 
 def notable_tail(step_changes: Sequence[Change]) -> Change | None:
-    """The tail that changed most, if its change differs from the mean's. None: no tail's does."""
+    """The tail with the largest change, if that differs from the mean's. None: no tail's does."""
     by_quantity = {change.quantity: change for change in step_changes}
     mean = by_quantity.get("latency_mean_seconds")
     tails = [

@@ -1,6 +1,6 @@
-"""Compares two runs: only steps with the same I/O and the same number in flight may be compared.
+"""Compares two runs: only steps with the same I/O and the same number in flight can be compared.
 
-More I/Os in flight raise latency and may raise throughput with nothing changed; other block sizes change both.
+More I/Os in flight raise latency and may raise throughput with nothing else changed; other block sizes change both.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Literal
 
 from sanpath.comparison.changed_settings import changed_settings, confounded
 from sanpath.comparison.changes import (
-    LEAST_CHANGE,
+    MIN_CHANGE,
     Change,
     base_name,
     changes,
@@ -30,7 +30,7 @@ from sanpath.comparison.differences import (
     reported_entities,
 )
 from sanpath.comparison.repeatability import reproducibility_limit
-from sanpath.comparison.same_latency import AtLatency, at_latency
+from sanpath.comparison.same_latency import AtLatency, compare_at_latency
 from sanpath.diagnosis.model import Bottleneck, Diagnosis, DirectionResult, Interval, Next, StepResult
 from sanpath.errors import UsageError
 from sanpath.facts.facts import Facts
@@ -42,26 +42,26 @@ from sanpath.whatif.what_if import what_if
 
 Outcome = Literal["FIXED", "MOVED", "NO CHANGE", "WORSE", "BETTER", "MIXED"]
 
-_OWN_CEILING = ("link", "lun", "vdisk")
-"""Kinds of bottlenecks whose ceiling does not follow from the throughput that the test reached."""
+_FIXED_CEILINGS = ("link", "lun", "vdisk")
+"""Kinds of bottlenecks whose ceiling does not depend on the throughput of the test."""
 _LATENCY_CHANGE = 0.1
-"""If no run repeated a step, a smaller relative change of the mean latency counts as none."""
-_CLEARLY = 2.0
-"""Multiple of what may be chance from which a pair beside the decisive one has changed, because one of many pairs may
-exceed it by chance: sanpath's own choice."""
-_PACES_ITSELF = 0.8
-"""Share of the configured I/Os that are outstanding, below which a load paces itself."""
+"""If no run repeated a step, smaller relative changes of the mean latency are ignored."""
+_CLEAR_FACTOR = 2.0
+"""Multiple of the spread from which a pair other than the decisive one has changed, because one of many pairs may
+exceed the spread by chance: sanpath's own choice."""
+_MAX_PACED_RATIO = 0.8
+"""Share of the configured I/Os outstanding below which a load paces itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
     """One direction of a step of each run, with the same number of I/Os of the same size in flight.
 
-    Changes are ratios, 0.1 for a tenth more. `spread`: relative difference of the two means that may be chance. It is
-    two standard errors of the difference, from the windows of both steps, but at least the difference between
-    repetitions of the step. For a step that was not repeated, it is at least what repetitions of other steps allow,
-    or 3 % if no run repeated any step. `changes`: every quantity that the loads report. `repetitions`: how often the
-    step ran in each of the runs. `is_spread_of_others`: the spread follows from repetitions of other steps.
+    Changes are ratios, 0.1 for a tenth more. `spread`: relative difference of the two means that may be chance: two
+    standard errors of the difference, from the windows of both steps, but at least the difference between repetitions
+    of the step. If the step was not repeated: at least what repetitions of other steps allow, or 3 % if no run
+    repeated any step. `changes`: every quantity that the loads report. `repetitions`: how often the step ran in each
+    of the runs. `is_spread_of_others`: whether the spread comes from repetitions of other steps.
     """
 
     direction: str
@@ -88,12 +88,12 @@ class Comparison:
     """What changed between two runs.
 
     `outcome`: None if no step of one has a peer in the other; MIXED: some pairs are better and others worse.
-    `predicted_ops_per_second`: the prediction of the first
-    run for the relief of its bottleneck, None without one. `unmatched`: steps without a peer in the other run.
-    `moved`: waits that are now in another place and equally long. `checks`: predictions of the model for the first
-    run under the settings of the second, compared with what was measured. `next`: the next limit by the second run.
-    `changed_settings`: names of the settings that differ, each once. `remarks`: what the comparison cannot tell.
-    `decisive`: the pair that decides the outcome, None: there is no pair.
+    `predicted_ops_per_second`: the first run's prediction for the relief of its bottleneck, None without one.
+    `unmatched`: steps without a peer in the other run. `moved`: waits of the same length that are now in another
+    place. `checks`: predictions of the model for the first run under the settings of the second, compared with the
+    measurement. `next`: the next limit of the second run. `changed_settings`: names of the settings that differ, each
+    once. `remarks`: what the comparison cannot tell. `decisive`: the pair that decides the outcome, None: there is no
+    pair.
     """
 
     outcome: Outcome | None
@@ -113,9 +113,9 @@ class Comparison:
 
 
 def compare(before: Diagnosis, after: Diagnosis, latency_seconds: float | None = None) -> Comparison:
-    """Compares two runs. `outcome` is None when no step of one has a peer in the other.
+    """Compares two runs. `outcome` is None if no step of one has a peer in the other.
 
-    `latency_seconds`: a latency at which throughput is compared as well, None: the highest that both were tested at.
+    `latency_seconds`: a latency at which throughput is also compared, None: the highest at which both were tested.
     """
     pairs = tuple(_pairs(before, after))
     matched = {(when, name) for pair in pairs for when, name in _step_names(pair, before, after)}
@@ -127,8 +127,8 @@ def compare(before: Diagnosis, after: Diagnosis, latency_seconds: float | None =
     )
     decisive = _decisive(before, pairs)
     outcome = None if decisive is None else _outcome(before, after, decisive)
-    otherwise = [] if decisive is None else _otherwise(before, after, decisive, pairs)
-    gains = [_gain(before, after, pair) for pair in (decisive, *otherwise) if pair is not None]
+    other_changes = [] if decisive is None else _other_changes(before, after, decisive, pairs)
+    gains = [_gain(before, after, pair) for pair in (decisive, *other_changes) if pair is not None]
     is_mixed = len({gain > 0 for gain, spread in gains if abs(gain) > spread}) > 1
     following = before.verdict.next
     predicted = following.predicted_ops_per_second if following else None
@@ -136,16 +136,16 @@ def compare(before: Diagnosis, after: Diagnosis, latency_seconds: float | None =
         (
             pair,
             moved_wait(
-                before, after, (pair.before_step, pair.after_step), pair.direction, max(pair.spread, LEAST_CHANGE)
+                before, after, (pair.before_step, pair.after_step), pair.direction, max(pair.spread, MIN_CHANGE)
             ),
         )
         for pair in pairs
     )
     setting_differences = tuple(differences(before, after))
-    same_latency = tuple(at_latency((before, after), latency_seconds))
+    same_latency = tuple(compare_at_latency((before, after), latency_seconds))
     return Comparison(
         "MIXED" if is_mixed else outcome,
-        _headline(before, after, decisive, pairs, outcome, same_latency, otherwise, is_mixed),
+        _headline(before, after, decisive, pairs, outcome, same_latency, other_changes, is_mixed),
         pairs,
         unmatched,
         predicted,
@@ -189,7 +189,7 @@ def _remarks(
         )
 
 
-def with_checks(comparison: Comparison, facts: Facts, judgements: Sequence[Judgement]) -> Comparison:
+def add_checks(comparison: Comparison, facts: Facts, judgements: Sequence[Judgement]) -> Comparison:
     """The comparison with the model's predictions for the first run under the settings of the second.
 
     `facts` and `judgements`: of the first run.
@@ -205,7 +205,7 @@ def with_checks(comparison: Comparison, facts: Facts, judgements: Sequence[Judge
     try:
         predictions = what_if(facts, judgements, written, relieve=False).steps
     except UsageError:
-        # Some changed settings are only reported by a device and cannot be requested: then nothing is predicted.
+        # Some settings are only reported by a device and cannot be changed: then nothing is predicted.
         return comparison
     checks = []
     for pair in comparison.pairs:
@@ -236,7 +236,7 @@ def _bottlenecks(before: Diagnosis, after: Diagnosis, outcome: Outcome | None) -
         yield FindingOutcome("bottleneck", bottleneck.entity, bottleneck.direction, bottleneck_outcome, moved_to)
 
 
-_NAMED_ALIKE: tuple[Callable[[StepResult, StepResult], bool], ...] = (
+_MATCHING_NAMES: tuple[Callable[[StepResult, StepResult], bool], ...] = (
     lambda old, new: old.name == new.name,
     lambda old, new: base_name(old) == base_name(new),
     lambda _old, _new: True,
@@ -244,12 +244,12 @@ _NAMED_ALIKE: tuple[Callable[[StepResult, StepResult], bool], ...] = (
 
 
 def _pairs(before: Diagnosis, after: Diagnosis) -> Iterator[Pair]:
-    """Each direction of a step with its peer of the other run: the step of the same name, a repetition of it, or else
-    the first peer that is nobody else's."""
+    """Each direction of a step with its peer in the other run: the step of the same name, a repetition of it, or else
+    the first free peer."""
     results = [(old, direction, result) for old in before.steps for direction, result in old.directions.items()]
     peers: dict[tuple[str, str], StepResult] = {}
     matched: set[tuple[str, str]] = set()
-    for is_alike in _NAMED_ALIKE:
+    for is_alike in _MATCHING_NAMES:
         for old, direction, old_result in results:
             for new in after.steps:
                 new_result, key = new.directions.get(direction), (new.name, direction)
@@ -272,7 +272,7 @@ def _pair(direction: str, runs: tuple[Diagnosis, Diagnosis], old: StepResult, ne
     throughput, *other_changes = changes(old_result, new_result, (repeated[0], repeated[1]))
     throughput_change = new_result.ops_per_second / old_result.ops_per_second - 1
     others = reproducibility_limit(run.steps for run in runs) if throughput.spread is None else None
-    spread = next(known for known in (throughput.spread, others, LEAST_CHANGE) if known is not None)
+    spread = next(known for known in (throughput.spread, others, MIN_CHANGE) if known is not None)
     chance = _chance(old_result, new_result)
     is_spread_of_others = others is not None and others >= chance
     spread = max(spread, chance)
@@ -302,8 +302,8 @@ def _chance(old: DirectionResult, new: DirectionResult) -> float:
 def _decisive(before: Diagnosis, pairs: Sequence[Pair]) -> Pair | None:
     """The pair with the most I/Os in flight, where a bottleneck shows most. None: there is no pair.
 
-    Of several steps it is the one that decided the verdict, and of its directions the one that was limited, else the
-    one that changed most.
+    If there are several steps, the one that decided the verdict counts; of its directions the limited one, or else
+    the one with the largest change.
     """
     decided = before.verdict.from_step
     first = max(pairs, key=lambda pair: (pair.in_flight, pair.before_step == decided), default=None)
@@ -330,17 +330,19 @@ def _outcome(before: Diagnosis, after: Diagnosis, decisive: Pair) -> Outcome:
 
 
 def _gain(before: Diagnosis, after: Diagnosis, pair: Pair) -> tuple[float, float]:
-    """How much better a pair is by throughput, or by latency where the load paces itself, and what may be chance."""
+    """The improvement of a pair, by throughput, or by latency if the load paces itself, and the spread."""
     is_by_latency, spread = _criterion(before, after, pair)
     return -pair.latency_change if is_by_latency else pair.throughput_change, spread
 
 
-def _otherwise(before: Diagnosis, after: Diagnosis, decisive: Pair, pairs: Sequence[Pair]) -> list[Pair]:
-    """Pairs that clearly changed where the decisive one did not, or in the other sense; the largest change first."""
+def _other_changes(before: Diagnosis, after: Diagnosis, decisive: Pair, pairs: Sequence[Pair]) -> list[Pair]:
+    """Pairs that clearly changed while the decisive one did not, or in the opposite sense; largest change first."""
     own, own_spread = _gain(before, after, decisive)
     sense = own if abs(own) > own_spread else 0.0
     gains = [(*_gain(before, after, pair), pair) for pair in pairs]
-    changed = [(gain, pair) for gain, spread, pair in gains if abs(gain) > _CLEARLY * spread and gain * sense <= 0]
+    changed = [
+        (gain, pair) for gain, spread, pair in gains if abs(gain) > _CLEAR_FACTOR * spread and gain * sense <= 0
+    ]
     return [pair for _, pair in sorted(changed, key=lambda entry: -abs(entry[0]))]
 
 
@@ -349,25 +351,23 @@ def _step(run: Diagnosis, name: str) -> StepResult:
 
 
 def _criterion(before: Diagnosis, after: Diagnosis, pair: Pair) -> tuple[bool, float]:
-    """Whether latency decides the outcome, and which relative change of what decides is chance.
-
-    A load that paces itself has the same throughput, whatever the storage takes."""
+    """Whether latency decides the outcome, and which relative change of the decisive quantity is chance."""
     steps = (_step(before, pair.before_step), _step(after, pair.after_step))
     if abs(pair.throughput_change) > pair.spread or not all(map(_paces_itself, steps)):
         return False, pair.spread
     known = (change.spread for change in pair.changes if change.quantity == "latency_mean_seconds")
-    return True, max(LEAST_CHANGE, next((spread for spread in known if spread is not None), _LATENCY_CHANGE))
+    return True, max(MIN_CHANGE, next((spread for spread in known if spread is not None), _LATENCY_CHANGE))
 
 
 def _paces_itself(step: StepResult) -> bool:
-    """Whether clearly fewer I/Os are outstanding than were configured: by a rate, or by the load's own work."""
+    """Whether clearly fewer I/Os are outstanding than configured, because of a rate limit or the load's own work."""
     configured, measured = step.in_flight.configured, step.in_flight.measured
-    return configured is not None and measured is not None and measured < _PACES_ITSELF * configured
+    return configured is not None and measured is not None and measured < _MAX_PACED_RATIO * configured
 
 
 def _new_bottleneck(before: Diagnosis, after: Diagnosis) -> Bottleneck | None:
-    """What limits now and did not limit before. None: nothing. Limits in the directions that were limited before come
-    first: a limit of writes has not replaced a limit of reads."""
+    """A limit that did not exist before. None: there is none. Directions that were limited before come first: a limit
+    of writes has not replaced a limit of reads."""
     old, new = before.verdict.bottlenecks, after.verdict.bottlenecks
     directions = {bottleneck.direction for bottleneck in old}
     comparable = [b for b in new if b.direction in directions] or new
@@ -375,7 +375,7 @@ def _new_bottleneck(before: Diagnosis, after: Diagnosis) -> Bottleneck | None:
 
 
 def _is_another_limit(bottleneck: Bottleneck, old: Sequence[Bottleneck]) -> bool:
-    """Whether this is another limit than before: another element, or the same one with a higher ceiling."""
+    """Whether a limit is new: a different element, or the same one with a higher ceiling."""
     matching = [
         b for b in old if b.direction == bottleneck.direction and not {*bottleneck.elements}.isdisjoint(b.elements)
     ]
@@ -383,15 +383,15 @@ def _is_another_limit(bottleneck: Bottleneck, old: Sequence[Bottleneck]) -> bool
         return bottleneck.entity not in {b.entity for b in old}
     old_ceiling, new_ceiling = matching[0].ceiling_ops_per_second, bottleneck.ceiling_ops_per_second
     return (
-        bottleneck.kind in _OWN_CEILING
+        bottleneck.kind in _FIXED_CEILINGS
         and bool(old_ceiling)
         and bool(new_ceiling)
-        and (new_ceiling or 0) > (1 + LEAST_CHANGE) * (old_ceiling or 0)
+        and (new_ceiling or 0) > (1 + MIN_CHANGE) * (old_ceiling or 0)
     )
 
 
 def _limit_words(new: Bottleneck, before: Diagnosis) -> str:
-    """What limits now with its coincident elements; if it limited before, with its new ceiling."""
+    """The limit with its coincident elements; with its new ceiling if it is the same element as before."""
     is_same = any(new.entity == b.entity for b in before.verdict.bottlenecks)
     ceiling = new.ceiling_bytes_per_second
     if is_same and ceiling:
@@ -399,14 +399,14 @@ def _limit_words(new: Bottleneck, before: Diagnosis) -> str:
     return in_series(new.elements)
 
 
-def _at_same_latency(entries: Sequence[AtLatency]) -> Iterator[str]:
+def _same_latency_words(entries: Sequence[AtLatency]) -> Iterator[str]:
     """Throughput of both runs at one latency, for each direction and block size that both were tested at."""
     for entry in entries:
         old, new = entry.ops_per_second
         if entry.latency_seconds is not None and old and new is not None:
             noun = f"{entry.direction}s{' with flushes' if entry.flushes else ''}"
-            at = f"at {duration(entry.latency_seconds)}, {noun} go from {iops(old)} to {iops(new)}"
-            yield f"{at}, {new / old:.1f} times as many"
+            latency_text = f"at {duration(entry.latency_seconds)}, {noun} go from {iops(old)} to {iops(new)}"
+            yield f"{latency_text}, {new / old:.1f} times as many"
 
 
 def _headline(
@@ -416,12 +416,12 @@ def _headline(
     pairs: Sequence[Pair],
     outcome: Outcome | None,
     same_latency: Sequence[AtLatency],
-    otherwise: Sequence[Pair],
+    other_changes: Sequence[Pair],
     is_mixed: bool,
 ) -> str:
     if top is None or outcome is None:
         no_peer = "No step of one run matches a step of the other in outstanding I/Os and block size"
-        return "; ".join([no_peer, *_at_same_latency(same_latency)]) + "."
+        return "; ".join([no_peer, *_same_latency_words(same_latency)]) + "."
     new = _new_bottleneck(before, after) if outcome == "MOVED" else None
     moved = "" if new is None else f" to {_limit_words(new, before)}"
     is_by_latency, latency_spread = _criterion(before, after, top)
@@ -435,7 +435,9 @@ def _headline(
         else f"differences below {percent(top.spread)} are chance"
     )
     heading = f"MIXED{moved and f', limit moved{moved}'}" if is_mixed else f"{outcome}{moved}"
-    return f"{heading}: {_change_words(top, pairs)} ({chance}){_otherwise_words(otherwise, pairs)}{_tail(pairs)}."
+    return (
+        f"{heading}: {_change_words(top, pairs)} ({chance}){_other_change_words(other_changes, pairs)}{_tail(pairs)}."
+    )
 
 
 def _change_words(pair: Pair, pairs: Sequence[Pair]) -> str:
@@ -448,17 +450,17 @@ def _change_words(pair: Pair, pairs: Sequence[Pair]) -> str:
     return f"{throughput} throughput and {latency} latency at {at}"
 
 
-def _otherwise_words(otherwise: Sequence[Pair], pairs: Sequence[Pair]) -> str:
-    """Words for the pair that changed most in another sense than the decisive one, and how many did; "": none did."""
-    if not otherwise:
+def _other_change_words(changes: Sequence[Pair], pairs: Sequence[Pair]) -> str:
+    """Words for the pair with the largest other change, and the number of such pairs; "": there are none."""
+    if not changes:
         return ""
-    more = f", the largest of {len(otherwise)} such changes in {len(pairs)}" if len(otherwise) > 1 else ""
-    return f"; but {_change_words(otherwise[0], pairs)} in {otherwise[0].after_step}{more}"
+    more = f", the largest of {len(changes)} such changes in {len(pairs)}" if len(changes) > 1 else ""
+    return f"; but {_change_words(changes[0], pairs)} in {changes[0].after_step}{more}"
 
 
 def _tail(pairs: Sequence[Pair]) -> str:
     """Words for a latency tail whose change differs from the mean's, in the pair with the most I/Os in flight; "":
-    there is none."""
+    none."""
     for pair in sorted(pairs, key=lambda pair: -pair.in_flight):
         tail = notable_tail(pair.changes)
         if tail is not None and tail.change is not None:

@@ -1,4 +1,4 @@
-"""What differs between two runs apart from the numbers: settings, findings, and where I/Os wait."""
+"""What differs between two runs apart from the figures: settings, findings, and where I/Os wait."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from sanpath.rulebook.model import SEVERITIES, Finding
 from sanpath.units import duration
 
 Value = str | int | float | bool
-_MENDABLE = ("cause", "culprit", "risk", "symptom")
+_FIXABLE_ROLES = ("cause", "culprit", "risk", "symptom")
 """Roles of findings that a change is meant to resolve."""
 _NONE_IS_A_VALUE = ("limit_", "qos_")
-"""Parts of the names of settings that are not there where nothing is set."""
+"""Parts of the names of settings that are missing if nothing is set."""
 _COUNTED_PATHS = frozenset(
     (
         "paths",
@@ -28,15 +28,15 @@ _COUNTED_PATHS = frozenset(
         "target_ports",
     )
 )
-"""Facts of findings that are about several paths, and settings that count them."""
+"""Facts of findings about several paths, and settings that count paths."""
 _PATH_PORTS = ("hba", "switch_port", "array_port")
-_MOVED = 0.05
-"""Share of the latency from which a moved wait is reported."""
+_MIN_MOVED_RATIO = 0.05
+"""Share of the latency from which a wait in a new place is reported."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One setting in both runs. None: no source reported it, or the entity did not exist."""
+    """A setting in both runs. None: no source reported it, or the entity did not exist."""
 
     entity: str
     setting: str
@@ -45,8 +45,8 @@ class Difference:
 
     @property
     def read_only_in(self) -> Literal["BEFORE", "AFTER"] | None:
-        """The only run that read the setting, so that it may be the same in both. None: both did, or it is one of
-        which no value means that there is none, such as a limit."""
+        """The only run that read the setting, so that it may be equal in both. None: both did, or a missing value
+        means that there is none, as for a limit."""
         if self.setting == "used" or any(word in self.setting for word in _NONE_IS_A_VALUE):
             return None
         return "AFTER" if self.before is None else "BEFORE" if self.after is None else None
@@ -54,11 +54,10 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class FindingOutcome:
-    """What became of a finding.
+    """The outcome of a finding.
 
-    `outcome`: FIXED, NO CHANGE, MOVED, WORSE, NEW, or CANNOT TELL where the second run did not observe its element;
-    GONE where the paths that it was about are no longer there, or no longer read. `moved_to`: where the same
-    was found instead.
+    `outcome`: FIXED, NO CHANGE, MOVED, WORSE, NEW, or CANNOT TELL if the second run did not observe its element; GONE
+    if its paths no longer exist, or are no longer read. `moved_to`: the element with the same finding now.
     """
 
     rule: str
@@ -70,7 +69,7 @@ class FindingOutcome:
 
 def differences(before: Diagnosis, after: Diagnosis) -> list[Difference]:
     """Settings that differ, for entities in both runs, and entities that only one run has."""
-    old, new = _by_name(before.configuration), _by_name(after.configuration)
+    old, new = _values_by_name(before.configuration), _values_by_name(after.configuration)
     common = {entity for entity, _ in old} & {entity for entity, _ in new}
     result = [
         Difference(entity, setting, old.get((entity, setting)), new.get((entity, setting)))
@@ -89,12 +88,12 @@ def _differs(setting: str, old: Value | None, new: Value | None) -> bool:
     return old != new and not (setting == "speed" and None in (old, new))
 
 
-def _by_name(settings: Sequence[Setting]) -> dict[tuple[str, str], Value]:
+def _values_by_name(settings: Sequence[Setting]) -> dict[tuple[str, str], Value]:
     return {(s.entity, s.setting): s.value for s in settings}
 
 
 def outcomes(before: Diagnosis, after: Diagnosis) -> Iterator[FindingOutcome]:
-    """What became of every earlier finding, then the new ones."""
+    """The outcome of every earlier finding, then the new ones."""
     old, new = _hits(before), _hits(after)
     doubtful = {
         (finding.rule, finding.entity, finding.direction)
@@ -108,12 +107,14 @@ def outcomes(before: Diagnosis, after: Diagnosis) -> Iterator[FindingOutcome]:
     moved_keys: set[tuple[str, str, str]] = set()
     for key, finding in old.items():
         rule, entity, direction = key
-        moved = [each for each in new if each[0] == rule and _meet(each[2], direction) and not _alike(each, old)]
-        if same := _alike(key, new):
+        moved = [
+            each for each in new if each[0] == rule and _overlap(each[2], direction) and not _find_same(each, old)
+        ]
+        if same := _find_same(key, new):
             worse = SEVERITIES.index(new[same].severity) < SEVERITIES.index(finding.severity)
             yield FindingOutcome(*key, "WORSE" if worse else "NO CHANGE")
         elif (
-            _alike(key, doubtful)
+            _find_same(key, doubtful)
             or rule in without_facts
             or entity not in entities
             or direction not in (*directions, "both")
@@ -125,7 +126,7 @@ def outcomes(before: Diagnosis, after: Diagnosis) -> Iterator[FindingOutcome]:
         else:
             is_gone = has_fewer_paths and not _COUNTED_PATHS.isdisjoint(finding.evidence)
             yield FindingOutcome(*key, "GONE" if is_gone else "FIXED")
-    yield from (FindingOutcome(*key, "NEW") for key in new if not _alike(key, old) and key not in moved_keys)
+    yield from (FindingOutcome(*key, "NEW") for key in new if not _find_same(key, old) and key not in moved_keys)
 
 
 def _has_fewer_paths(before: Diagnosis, after: Diagnosis) -> bool:
@@ -142,18 +143,18 @@ def _has_fewer_paths(before: Diagnosis, after: Diagnosis) -> bool:
     return any(ports[kind] < 0 for kind in _PATH_PORTS)
 
 
-def _alike(key: tuple[str, str, str], others: Iterable[tuple[str, str, str]]) -> tuple[str, str, str] | None:
-    """The finding of the same rule on the same entity, in the same direction or where one is about both."""
-    same = [other for other in others if other[:2] == key[:2] and _meet(other[2], key[2])]
+def _find_same(key: tuple[str, str, str], keys: Iterable[tuple[str, str, str]]) -> tuple[str, str, str] | None:
+    """The finding of the same rule on the same entity, in the same direction or if one is for both."""
+    same = [other for other in keys if other[:2] == key[:2] and _overlap(other[2], key[2])]
     return key if key in same else next(iter(same), None)
 
 
-def _meet(direction: str, other: str) -> bool:
+def _overlap(direction: str, other: str) -> bool:
     return direction == other or "both" in (direction, other)
 
 
 def _hits(diagnosis: Diagnosis) -> dict[tuple[str, str, str], Finding]:
-    hits = [f for f in diagnosis.findings if f.outcome == "hit" and f.role in _MENDABLE]
+    hits = [f for f in diagnosis.findings if f.outcome == "hit" and f.role in _FIXABLE_ROLES]
     return {(f.rule, f.entity, f.direction): f for f in hits}
 
 
@@ -167,7 +168,7 @@ def reported_entities(diagnosis: Diagnosis) -> set[str]:
 def moved_wait(
     before: Diagnosis, after: Diagnosis, steps: tuple[str, str], direction: str, spread: float
 ) -> str | None:
-    """Words for a wait that has moved to another place and is as long as before. None: no wait has moved, or latency
+    """Words for a wait that has moved to another place with the same length. None: no wait has moved, or latency
     changed.
 
     `steps`: one step of each run with the same number of I/Os in flight. `spread`: relative difference of two
@@ -184,7 +185,7 @@ def moved_wait(
     if not change:
         return None
     growing, shrinking = max(change, key=lambda place: change[place]), min(change, key=lambda place: change[place])
-    if min(change[growing], -change[shrinking]) < _MOVED * total_before:
+    if min(change[growing], -change[shrinking]) < _MIN_MOVED_RATIO * total_before:
         return None
     wait = duration(min(change[growing], -change[shrinking]))
     return f"{wait} of the wait moved from {shrinking} to {growing}: moved, not grown"

@@ -10,15 +10,15 @@ from math import exp, log
 from statistics import linear_regression
 
 from sanpath.comparison.changed_settings import changed_settings
-from sanpath.comparison.changes import LEAST_CHANGE, throughput_spread
+from sanpath.comparison.changes import MIN_CHANGE, throughput_spread
 from sanpath.comparison.differences import differences
 from sanpath.diagnosis.model import CurvePoint, Diagnosis
 
-_LEAST_RECORDINGS = 3
-"""Two recordings show a change; only a third shows that it goes on."""
-_LEAST_DAYS = 1.0
-"""Time that recordings have to cover for a change over months: sanpath's own choice. Within a day, load varies by the
-hour."""
+_MIN_RECORDINGS = 3
+"""Two recordings show a change; a third is needed to show that it continues."""
+_MIN_DAYS = 1.0
+"""Days that recordings must cover to show a change over months: sanpath's own choice. Within a day, load varies by
+the hour."""
 _MONTH_DAYS = 30.4
 
 
@@ -26,10 +26,10 @@ _MONTH_DAYS = 30.4
 class Drift:
     """A step whose throughput rose, or fell, from each recording to the next.
 
-    `days`: from the first to the last. `change`: of the throughput in that time, -0.1 for a tenth less. `per_month`:
-    the same for each month, by a straight line through the logarithms. `spread`: largest relative difference between
-    repetitions in one recording; None: no step was repeated. `changed_settings`: how many settings differ between
-    the first and the last recording: then time alone may not be the reason.
+    `days`: from the first to the last. `change`: of the throughput over that time, -0.1 for a tenth less.
+    `per_month`: the same for each month, from a straight line through the logarithms. `spread`: largest relative
+    difference between repetitions in one recording; None: no step was repeated. `changed_settings`: number of
+    settings that differ between the first and the last recording: then time may not be the only reason.
     """
 
     direction: str
@@ -49,24 +49,24 @@ def drift(
     runs: Sequence[Diagnosis],
     points: Sequence[CurvePoint | None],
 ) -> Drift | None:
-    """Return the drift of one step. `points`: of each run, None: it has no such step.
+    """Return the drift of one step. `points`: one for each run, None: the run has no such step.
 
-    None: fewer than three recordings have the step, all are of one day, or its throughput does not rise or fall
+    None: fewer than three recordings have the step, all are from one day, or its throughput does not rise or fall
     steadily by more than repetitions differ.
     """
     dated = [(datetime.fromisoformat(run.run.start), run, p) for run, p in zip(runs, points, strict=True) if p]
     dated.sort(key=lambda entry: entry[0])
-    if len(dated) < _LEAST_RECORDINGS:
+    if len(dated) < _MIN_RECORDINGS:
         return None
     (first_time, first, _), (_, last, _) = dated[0], dated[-1]
     days = [(time - first_time).total_seconds() / 86_400 for time, _, _ in dated]
     rates = [point.ops_per_second for _, _, point in dated]
     spread = max((s for _, run, _ in dated if (s := throughput_spread(run.steps)) is not None), default=None)
-    noise = max(LEAST_CHANGE, spread or 0.0)
+    noise = max(MIN_CHANGE, spread or 0.0)
     change = rates[-1] / rates[0] - 1
     sign = 1 if change > 0 else -1
     is_steady = all(sign * (later / earlier - 1) > -noise / len(rates) for earlier, later in pairwise(rates))
-    if days[-1] < _LEAST_DAYS or abs(change) <= noise or not is_steady:
+    if days[-1] < _MIN_DAYS or abs(change) <= noise or not is_steady:
         return None
     slope = linear_regression(days, [log(rate) for rate in rates]).slope
     per_month = exp(slope * _MONTH_DAYS) - 1

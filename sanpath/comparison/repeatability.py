@@ -1,5 +1,4 @@
-"""How far two runs of a step that was not repeated may differ by chance, estimated from repetitions of other
-steps."""
+"""How far two runs of an unrepeated step may differ by chance, estimated from repetitions of other steps."""
 
 from __future__ import annotations
 

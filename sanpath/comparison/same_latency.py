@@ -1,4 +1,4 @@
-"""The throughput of runs at the same latency, read off their own curves and never beyond them, and what it costs."""
+"""The throughput of runs at the same latency, read off their own curves and never beyond them, and its cost."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class Cost:
 class AtLatency:
     """Throughput of each run at one latency, in the order of the runs.
 
-    None: the run was not tested at it, and `said` gives its range. `latency_seconds` None: no latency was tested in
-    all of them. `costs`: of each run; None: it has no throughput at this latency, no price, or prices in several
-    currencies. Empty: no run has one. `flushes`: whether the loads wait for flushes (fsync) as well.
-    `pattern`: as of Curve.
+    None: the run was not tested at this latency, and `said` gives its range. `latency_seconds` None: no latency was
+    tested in all of them. `costs`: of each run; None: it has no throughput at this latency, no price, or prices in
+    several currencies. Empty: no run has one. `flushes`: whether the loads also wait for flushes (fsync). `pattern`:
+    as in Curve.
     """
 
     direction: str
@@ -45,7 +45,7 @@ class AtLatency:
 
 
 class Io(Protocol):
-    """What a curve, or a point of several, is of."""
+    """The I/O that a curve, or a point of several curves, is about."""
 
     @property
     def direction(self) -> str:
@@ -59,19 +59,19 @@ class Io(Protocol):
 
     @property
     def flushes(self) -> bool:
-        """Whether the load waits for flushes (fsync) as well."""
+        """Whether the load also waits for flushes (fsync)."""
         ...
 
     @property
     def pattern(self) -> str:
-        """As of Curve."""
+        """As in Curve."""
         ...
 
 
-def at_latency(runs: Sequence[Diagnosis], seconds: float | None) -> list[AtLatency]:
-    """One entry for each direction and block size that all runs have.
+def compare_at_latency(runs: Sequence[Diagnosis], seconds: float | None) -> list[AtLatency]:
+    """An entry for each direction and block size that all runs have.
 
-    `seconds` None: the highest latency that all of them were tested at.
+    `seconds` None: the highest latency at which all of them were tested.
     """
     result = []
     prices = [_prices(run) for run in runs]
@@ -93,8 +93,8 @@ def at_latency(runs: Sequence[Diagnosis], seconds: float | None) -> list[AtLaten
         words = f"tested: {ranges_text}; nothing is extrapolated" if None in values else ""
         costs = tuple(_cost(price, value) for price, value in zip(prices, values, strict=True))
         costs = costs if any(costs) else ()
-        of_all = (curve.direction, curve.operation_bytes, latency, tuple(values), words, costs)
-        result.append(AtLatency(*of_all, flushes=curve.flushes, pattern=curve.pattern))
+        others = (curve.direction, curve.operation_bytes, latency, tuple(values), words, costs)
+        result.append(AtLatency(*others, flushes=curve.flushes, pattern=curve.pattern))
     return result
 
 
@@ -120,7 +120,7 @@ def interpolated(points: Sequence[CurvePoint], seconds: float) -> float | None:
     """Operations a second at a latency, on the straight line between two steps on either side of it. None: there are
     none.
 
-    The two steps are neighbours by I/Os in flight or by latency, because past a collapse the two orders differ. Where
+    The two steps are neighbours by I/Os in flight or by latency, because past a collapse the two orders differ. If
     several pairs match, the highest value counts.
     """
     values = [p.ops_per_second for p in points if isclose(p.latency_seconds, seconds, rel_tol=1e-9)]
@@ -139,7 +139,7 @@ def _range(points: Sequence[CurvePoint]) -> tuple[float, float]:
 
 
 def same_io(first: Io, second: Io) -> bool:
-    """Whether two runs did the same I/O, as far as both tell: not every source knows the pattern."""
+    """Whether two runs did the same I/O, as far as both report it: not every source knows the pattern."""
     sizes = first.operation_bytes or 0.0, second.operation_bytes or 0.0
     same_kind = (first.direction, first.flushes) == (second.direction, second.flushes)
     same_kind &= len({first.pattern, second.pattern} - {""}) < 2
@@ -147,7 +147,7 @@ def same_io(first: Io, second: Io) -> bool:
 
 
 def _names(number: int) -> Sequence[str]:
-    """What views call the runs: before and after, of more than two A, B, C."""
+    """Names of the runs in views: before and after; A, B, C for more than two."""
     if number == 2:
         return "before", "after"
     return [chr(ord("A") + n) if n < 26 else str(n + 1) for n in range(number)]

@@ -1,4 +1,4 @@
-"""Three systems or more side by side, at the same number of I/Os in flight and at the same latency."""
+"""Three or more systems side by side, at the same number of I/Os in flight and at the same latency."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from math import isclose
 
 from sanpath.comparison.changes import SAME_IN_FLIGHT
 from sanpath.comparison.drift import Drift, drift
-from sanpath.comparison.same_latency import AtLatency, at_latency, same_io
+from sanpath.comparison.same_latency import AtLatency, compare_at_latency, same_io
 from sanpath.diagnosis.experiment import VerdictKind
 from sanpath.diagnosis.model import Curve, CurvePoint, Diagnosis
 
@@ -16,7 +16,7 @@ from sanpath.diagnosis.model import Curve, CurvePoint, Diagnosis
 @dataclass(frozen=True, slots=True)
 class Row:
     """One direction, block size and number of I/Os in flight, with the matching step of each system; None: the system
-    has none. `flushes`: whether the load waits for flushes (fsync) as well. `pattern`: as of Curve."""
+    has none. `flushes`: whether the load also waits for flushes (fsync). `pattern`: as in Curve."""
 
     direction: str
     operation_bytes: float | None
@@ -28,7 +28,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """One of the runs: its name, and what limits it."""
+    """One of the runs: its name, and its limit."""
 
     name: str
     kind: VerdictKind
@@ -52,7 +52,7 @@ class SideBySide:
 
 
 def side_by_side(names: Sequence[str], runs: Sequence[Diagnosis], latency_seconds: float | None) -> SideBySide:
-    """Sets runs side by side. `latency_seconds` None: the highest that all of them were tested at."""
+    """Compare runs side by side. `latency_seconds` None: the highest at which all of them were tested."""
     systems = [
         System(name, run.verdict.kind, run.verdict.headline, _limits(run))
         for name, run in zip(names, runs, strict=True)
@@ -68,7 +68,7 @@ def side_by_side(names: Sequence[str], runs: Sequence[Diagnosis], latency_second
     shared = [row for row in rows if sum(step is not None for step in row.steps) > 1]
     shared.sort(key=lambda row: (row.direction, row.operation_bytes or 0.0, row.flushes, row.pattern, row.in_flight))
     drifts = [drift(row.direction, row.operation_bytes, row.in_flight, runs, row.steps) for row in shared]
-    latencies = tuple(at_latency(runs, latency_seconds))
+    latencies = tuple(compare_at_latency(runs, latency_seconds))
     return SideBySide(tuple(systems), tuple(shared), latencies, tuple(entry for entry in drifts if entry is not None))
 
 

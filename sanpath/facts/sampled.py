@@ -26,7 +26,7 @@ from sanpath.facts.time.steps import load_steps
 from sanpath.facts.time.unmarked_steps import find_unmarked_steps, last_busy_us
 from sanpath.model import Step
 from sanpath.recording.reading.recording import Recording
-from sanpath.topology.paths import on_paths
+from sanpath.topology.paths import entities_on_paths
 from sanpath.topology.resolve import resolve
 from sanpath.topology.topology import Topology
 from sanpath.topology.vm_moves import Report
@@ -85,7 +85,7 @@ class _Reader:
     ) -> list[StepSamples]:
         """Return the samples in some intervals, in more detail for what `topology` has on the loaded paths. Only
         of `sources`; None: of all."""
-        loaded = on_paths(topology).get(kind, {}) if topology is not None else {}
+        loaded = entities_on_paths(topology).get(kind, {}) if topology is not None else {}
         return step_samples(self.recording, self.connection, kind, intervals, loaded, self.executor, sources=sources)
 
     def summaries(self, kind: str, steps: Sequence[Step]) -> list[StepSamples]:

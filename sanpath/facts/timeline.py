@@ -21,7 +21,7 @@ from sanpath.facts.time.steps import load_steps
 from sanpath.facts.time.unmarked_steps import find_unmarked_steps
 from sanpath.model import DIRECTIONS, Direction, Step
 from sanpath.recording.reading.recording import Recording
-from sanpath.topology.paths import cables, io_paths, luns_of, on_paths, placed_loads, targets_of
+from sanpath.topology.paths import cables, entities_on_paths, io_paths, luns_of, placed_loads, targets_of
 from sanpath.topology.topology import Topology
 
 Quantity = Literal["payload", "load_latency", "device_latency", "array_latency", "utilisation"]
@@ -74,7 +74,7 @@ def series(recording: Recording, topology: Topology, facts: Facts | None = None,
     connection = recording.connect()
     try:
         events = place_in_time(recording, connection).events if facts is None else facts.events
-        loaded_entities, available = on_paths(topology), facts.over_time if facts is not None else {}
+        loaded_entities, available = entities_on_paths(topology), facts.over_time if facts is not None else {}
         samples_by_kind = {
             kind: list(available[kind])
             if kind in available

@@ -9,15 +9,15 @@ from sanpath.probe.plan import ProbePlan
 from sanpath.sweep.progress import START_SECONDS
 from sanpath.units import counted
 
-_LEAST_RATE_RATIO = 0.9
-"""A step whose rate limit is below this share of the throughput so far would show the limit and not the storage."""
-_MOST_GROWTH = 4.0
-"""A step that raises throughput by this factor over the highest so far has shown enough."""
+_MIN_RATE_RATIO = 0.9
+"""A step with a rate limit below this share of the throughput so far would show the limit, not the storage."""
+_MAX_GROWTH = 4.0
+"""A step that raises throughput to this multiple of the highest so far has shown enough."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What a probe has used so far: seconds since its begin, bytes moved, steps run.
+    """What a probe has used so far: seconds since its beginning, bytes moved, steps run.
 
     `bytes_per_second`: the highest throughput so far.
     """
@@ -29,7 +29,7 @@ class Spent:
 
 
 def step_seconds(plan: ProbePlan, order: Order | None = None) -> float:
-    """The longest time that a step takes, pause included. `order` None: any step of the plan."""
+    """The longest duration of a step, including the pause. `order` None: any step of the plan."""
     measured = order.seconds if order is not None and order.seconds is not None else plan.seconds
     if order is not None and order.is_pause:
         return measured + plan.pause_seconds
@@ -39,8 +39,8 @@ def step_seconds(plan: ProbePlan, order: Order | None = None) -> float:
 def rate_limit(plan: ProbePlan, spent: Spent, order: Order) -> int | None:
     """The bytes a second that a step may move. None: the budget sets no such limit, or the step moves nothing.
 
-    At this rate, the whole load of the step fits into the remaining bytes. It is not far above what a step can reach,
-    because a warm-up is charged at the limit.
+    At this rate, the whole load of the step fits into the remaining bytes. It is not far above what the step can
+    reach, because a warm-up is charged at the limit.
     """
     if order.is_pause:
         return None
@@ -53,12 +53,12 @@ def rate_limit(plan: ProbePlan, spent: Spent, order: Order) -> int | None:
         remaining = max(0.0, budget.bytes - spent.bytes - uncounted)
         limits.append(int(remaining / (plan.warmup_seconds + measured + START_SECONDS)))
         if spent.bytes_per_second:
-            limits.append(int(_MOST_GROWTH * spent.bytes_per_second))
+            limits.append(int(_MAX_GROWTH * spent.bytes_per_second))
     return min(limits) if limits else None
 
 
-def refused(plan: ProbePlan, spent: Spent, order: Order) -> str:
-    """The reason why the budget does not allow a step; "": it is allowed."""
+def refusal_reason(plan: ProbePlan, spent: Spent, order: Order) -> str:
+    """The reason why the budget does not allow a step; "": it does."""
     budget, limit = plan.budget, rate_limit(plan, spent, order)
     if spent.steps >= budget.steps:
         return f"the budget of {counted(budget.steps, 'step')} is used"
@@ -68,30 +68,30 @@ def refused(plan: ProbePlan, spent: Spent, order: Order) -> str:
         return ""
     if order.step.in_flight > budget.in_flight:
         return f"{order.step.in_flight} outstanding I/Os are more than the budget of {budget.in_flight}"
-    least = _least_rate(plan, order)
+    least = _lowest_rate(plan, order)
     if limit is None or limit == budget.bytes_per_second:
         return "" if limit is None or limit >= least else f"the rate is below the least, {least:,} bytes a second"
-    if limit < max(least, _LEAST_RATE_RATIO * spent.bytes_per_second):
+    if limit < max(least, _MIN_RATE_RATIO * spent.bytes_per_second):
         return f"the budget of {budget.bytes:,} bytes is used"
     return ""
 
 
-def _least_rate(plan: ProbePlan, order: Order) -> int:
-    """The lowest rate that a step can be held at, in bytes a second: an I/O, or DiskSpd's unit in every thread."""
+def _lowest_rate(plan: ProbePlan, order: Order) -> int:
+    """The lowest possible rate limit of a step, in bytes a second: an I/O, or DiskSpd's unit in every thread."""
     step = order.step
     return max(step.block_bytes, 1000 * step.threads * step.targets if plan.engine == "diskspd" else 0)
 
 
 def unmeasured_bytes(plan: ProbePlan, limit: int | None) -> float:
-    """The most bytes that a step can have moved before its measurement began. `limit`: its rate limit, None: it had
-    none."""
+    """The most bytes that a step can have moved before its measurement began. `limit`: its rate limit, None: no
+    limit."""
     return (limit or 0) * (plan.warmup_seconds + START_SECONDS)
 
 
 def rate_options(plan: ProbePlan, order: Order, limit: int | None) -> dict[str, str]:
-    """The options of fio that hold a step below a rate; fio's own limit is one of each process and direction.
+    """The options of fio that keep a step below a rate; fio's own limit is per process and direction.
 
-    A process does I/O to all files; an export of NBD has processes of its own.
+    A process does I/O to all files; each NBD export has its own process.
     """
     if limit is None:
         return {}

@@ -16,13 +16,13 @@ from sanpath.topology.names import in_words
 from sanpath.units import percent_likely
 from sanpath.verdict.model import LEAST_PROBABILITY
 
-LEAST_BITS = 0.01
-"""An experiment with less expected information is not worth a step."""
-_REPEATED = 0.25
-"""Share of its information that an experiment yields when it is repeated, such as halving the I/Os once more."""
-_AGAIN = ("fewer_in_flight",)
-"""Experiments that show more with each repetition: the step with the fewest I/Os shows the latency without a
-queue."""
+MIN_BITS = 0.01
+"""Minimum expected information for an experiment to be worth a step."""
+_REPETITION_RATIO = 0.25
+"""Share of its information that a repeated experiment yields, such as halving the I/Os once more."""
+_REPEATABLE = ("fewer_in_flight",)
+"""Experiments that show more with each repetition: the step with the fewest I/Os shows the latency without
+queueing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +35,8 @@ class Choice:
 
 
 def is_certain(verdict: Verdict) -> bool:
-    """Whether a verdict needs no further experiment: its probability is that of grade A, even if too few windows
-    allow only grade C."""
+    """Whether a verdict needs no further experiment: its probability is that of grade A, even if it gets only grade C
+    for too few windows."""
     is_likely = (verdict.probability or 0.0) >= LEAST_PROBABILITY["A"]
     return verdict.kind != "cannot_tell" and (verdict.grade == "A" or is_likely)
 
@@ -46,14 +46,14 @@ def best_choice(
 ) -> Choice | None:
     """The experiment with the most information a second. None: no experiment would be informative.
 
-    `seconds`: experiment → how long it takes; the others are not allowed. `tried`: those made so far.
+    `seconds`: experiment → its duration; others are not allowed. `tried`: experiments made so far.
     """
     choices = [
         Choice(experiment, bits, seconds[experiment.action])
         for experiment in experiments
         if experiment.action in seconds
-        and (experiment.action in _AGAIN or experiment.action not in tried)
-        and (bits := expected_bits(experiment) * _REPEATED ** tried.count(experiment.action)) >= LEAST_BITS
+        and (experiment.action in _REPEATABLE or experiment.action not in tried)
+        and (bits := expected_bits(experiment) * _REPETITION_RATIO ** tried.count(experiment.action)) >= MIN_BITS
     ]
     return max(choices, key=lambda choice: choice.bits / choice.seconds, default=None)
 
@@ -72,7 +72,7 @@ def expected_bits(experiment: Experiment) -> float:
 def outcome_probability(experiment: Experiment) -> float:
     """Probability that an experiment shows what it watches for, over all suspects.
 
-    By the law of total probability, a suspect's own is the mean of its probabilities after either outcome.
+    By the law of total probability, a suspect's probability is the mean of its probabilities after either outcome.
     """
     clearest = max(experiment.meanings, key=lambda meaning: abs(meaning.if_seen - meaning.if_not))
     difference = clearest.if_seen - clearest.if_not

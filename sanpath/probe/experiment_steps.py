@@ -1,4 +1,4 @@
-"""Turns experiments into steps: each changes one property of the load that a person named."""
+"""Turns experiments into steps: each changes one property of the load that a person specified."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SAME_STEP = ("other_host", "one_path", PAUSE)
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A step to run. `experiment`: what it tries. `reason`: why it comes next, for people. `host`: where it runs.
+    """A step to run. `experiment`: what it tries. `reason`: why it is next, for people. `host`: where it runs.
 
     `seconds`: how long it is measured; None: as long as the plan says. `devices`: the devices that it uses instead of
     the target; (): the target.
@@ -47,15 +47,15 @@ class Finish:
 
 
 def start_order(plan: ProbePlan, reason: str = "the load as given") -> Order:
-    """The first step: the load as a person named it."""
-    return Order(_named(plan.start), START, reason, plan.hosts[0])
+    """The first step: the load that a person specified."""
+    return Order(_with_name(plan.start), START, reason, plan.hosts[0])
 
 
 def in_flight_order(
     plan: ProbePlan, in_flight: int, experiment: str, reason: str, seconds: float | None = None
 ) -> Order:
-    """The load with another number of outstanding I/Os."""
-    return Order(_named(_outstanding(plan, in_flight)), experiment, reason, plan.hosts[0], seconds)
+    """The load with a different number of outstanding I/Os."""
+    return Order(_with_name(_outstanding(plan, in_flight)), experiment, reason, plan.hosts[0], seconds)
 
 
 def _outstanding(plan: ProbePlan, in_flight: int) -> SweepStep:
@@ -63,7 +63,7 @@ def _outstanding(plan: ProbePlan, in_flight: int) -> SweepStep:
 
 
 def order_of(plan: ProbePlan, experiment: str, in_flight: int | None, reason: str) -> Order | None:
-    """The step of an experiment. `in_flight`: what the experiment asks for. None: the plan does not allow it."""
+    """The step of an experiment. `in_flight`: as the experiment requests. None: the plan does not allow it."""
     if experiment not in plan.experiments:
         return None
     step = _changed(plan, experiment, in_flight)
@@ -71,7 +71,7 @@ def order_of(plan: ProbePlan, experiment: str, in_flight: int | None, reason: st
         return None
     devices = plan.paths[:1] if experiment == "one_path" else ()
     host = plan.hosts[1] if experiment == "other_host" else plan.hosts[0]
-    named = step if experiment == PAUSE else _named(step, _remark(plan, experiment, step))
+    named = step if experiment == PAUSE else _with_name(step, _remark(plan, experiment, step))
     return Order(named, experiment, reason, host, devices=devices)
 
 
@@ -95,7 +95,7 @@ def _changed(plan: ProbePlan, experiment: LoadChange, in_flight: int | None) -> 
         case "cached_range":
             room = load.block_bytes * load.threads * plan.target.number
             smaller = load.working_set_bytes is None or load.working_set_bytes > plan.hot_range_bytes
-            # A load of writes only is never served by a read cache.
+            # A read cache never serves a load of writes only.
             fits = smaller and plan.hot_range_bytes >= room and load.read_ratio > 0
             return replace(start, working_set_bytes=plan.hot_range_bytes) if fits else None
         case "one_direction":
@@ -122,13 +122,13 @@ def _remark(plan: ProbePlan, experiment: str, step: SweepStep) -> str:
     }.get(experiment, "")
 
 
-def _named(step: SweepStep, remark: str = "") -> SweepStep:
+def _with_name(step: SweepStep, remark: str = "") -> SweepStep:
     words = [io_name(step), f"{step.in_flight} outstanding", *([remark] if remark else [])]
     return replace(step, name=", ".join(words))
 
 
-def possible(plan: ProbePlan) -> Iterator[Order]:
-    """Yield the steps that the plan allows, each as the first experiment after the start."""
+def possible_orders(plan: ProbePlan) -> Iterator[Order]:
+    """Yield the steps that the plan allows, each as if it were the first experiment after the start."""
     number = plan.load.in_flight
     for experiment in plan.experiments:
         in_flight = {"more_in_flight": 2 * number, "fewer_in_flight": number // 2}.get(experiment)

@@ -1,4 +1,4 @@
-"""Protects other users of the storage: a probe stops when a volume that it does not use has become slower."""
+"""Protects other users of the storage: a probe stops if a volume that it does not use becomes slower."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from sanpath.recording.reading.recording import Recording
 from sanpath.units import duration, iops
 
 _WATCHED_US = 10_000_000
-"""The others' latency is a mean over this time at most: a few polls of an array."""
-_SHOWN = 3
-"""Most volumes that are shown."""
+"""The latency of the others is a mean over at most this time: a few polls of an array."""
+_MAX_SHOWN = 3
+"""Maximum volumes that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trip:
-    """A volume whose latency has grown, from before the probe to now, in seconds."""
+    """A volume whose latency has grown: in seconds, before the probe and now."""
 
     entity: str
     before_seconds: float
@@ -48,7 +48,7 @@ def tripped(guard: Guard, before: Mapping[str, OtherLoad], now: Mapping[str, Oth
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """Watches a running step. `before`: what the others did before the probe; empty: there are none."""
+    """Watches a running step. `before`: the I/O of others before the probe; empty: there is none."""
 
     guard: Guard
     before: Mapping[str, OtherLoad]
@@ -64,19 +64,18 @@ class Watch:
         return tripped(self.guard, self.before, now)
 
     def renewed(self, now: Mapping[str, OtherLoad]) -> Watch:
-        """The watch, compared with a later pause if that pause has measured a volume."""
+        """The watch with a later pause as reference, if that pause has measured a volume."""
         return Watch(self.guard, {**self.before, **now})
 
     @property
     def neighbours(self) -> list[str]:
-        """What other hosts did in the last pause: the busiest volumes, a line each."""
-        busiest = sorted(self.before.items(), key=lambda item: -item[1].ops_per_second)[:_SHOWN]
+        """The I/O of other hosts in the last pause: the busiest volumes, a line each."""
+        busiest = sorted(self.before.items(), key=lambda item: -item[1].ops_per_second)[:_MAX_SHOWN]
         return [f"{entity}: {iops(o.ops_per_second)}, {duration(o.latency_seconds)}" for entity, o in busiest]
 
     def changes(self, recording: Recording, began_us: int, ended_us: int) -> list[str]:
-        """I/O and latency of these volumes in the pause and in a step, a line each, the one whose latency grew most
-        first. Volumes with too few I/Os for a reliable mean are left out.
-        """
+        """I/O and latency of these volumes in the pause and in a step, a line each, the largest growth of latency
+        first. Volumes with too few I/Os for a reliable mean are left out."""
         now = volumes_of_others(recording, began_us, ended_us) if self.before else {}
         both = [
             (entity, before, now[entity])
@@ -87,5 +86,5 @@ class Watch:
         return [
             f"{entity}: {iops(before.ops_per_second)} in the pause, {iops(after.ops_per_second)} in this step; "
             f"{duration(before.latency_seconds)}, {duration(after.latency_seconds)}"
-            for entity, before, after in both[:_SHOWN]
+            for entity, before, after in both[:_MAX_SHOWN]
         ]

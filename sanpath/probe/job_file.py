@@ -1,8 +1,8 @@
 """The load of a probe from a fio job file that a person names.
 
-No line of the file becomes part of a command line unchecked. Options of a fixed list are read as numbers, as words of
-fixed lists, and as names of targets. Other options that a step keeps may contain only harmless characters. The rest
-is left out with a remark, or refused.
+No line of the file becomes part of a command line unchecked. Options of a fixed list are read as numbers, words of
+fixed lists, or names of targets. Other options that a step keeps may contain only harmless characters. The rest is
+left out with a remark, or refused.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from sanpath.errors import ConfigError, UsageError
 from sanpath.probe.job_options import (
     ALIASES,
     ENGINES,
-    KEPT,
-    KEPT_VALUE,
     LEFT_OUT,
     LOAD,
     REFUSED,
     SYNCHRONOUS,
+    UNCHANGED,
+    UNCHANGED_VALUE,
     UNKNOWN,
 )
 from sanpath.probe.job_text import Option, read_options
@@ -30,17 +30,17 @@ from sanpath.probe.plan import ProbePlan
 from sanpath.sweep.plan import LOCAL
 
 _BLOCK_BYTES = 4096
-"""fio's own block size."""
+"""fio's default block size."""
 _SIZE = re.compile(r"([0-9]{1,15})([kmgt]?)b?", re.IGNORECASE)
 _SECONDS = {"": 1.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _TIME = re.compile(rf"([0-9]{{1,9}}(?:\.[0-9]{{1,6}})?)({'|'.join(_SECONDS)})", re.IGNORECASE)
 _DIRECTIONS = {"read": 1.0, "write": 0.0, "rw": None, "readwrite": None}
-"""fio's word, without `rand` before it → share of reads; None: as rwmixread says."""
+"""fio's word, without a leading `rand` → share of reads; None: see rwmixread."""
 
 
 @dataclass(frozen=True, slots=True)
 class JobLoad:
-    """The load of a job file. `keys`: keys of the plan. `remarks`: what differs from the job, for people."""
+    """The load of a job file. `keys`: keys of the plan. `remarks`: differences from the job, for people."""
 
     keys: Mapping[str, Any]
     remarks: tuple[str, ...]
@@ -51,7 +51,7 @@ def job_load(path: Path) -> JobLoad:
     options = {ALIASES.get(name, name): option for name, option in read_options(path).items()}
     left_out = []
     for name, option in options.items():
-        if name in LOAD or (name in KEPT and KEPT_VALUE.fullmatch(option.value)):
+        if name in LOAD or (name in UNCHANGED and UNCHANGED_VALUE.fullmatch(option.value)):
             continue
         if LEFT_OUT.fullmatch(name) is None:
             reasons = (reason for names, reason in REFUSED if names.fullmatch(name))
@@ -63,8 +63,8 @@ def job_load(path: Path) -> JobLoad:
     return JobLoad(keys, (*(remarks if left_out else ()), *job.remarks(keys)))
 
 
-def missing_target(plan: ProbePlan, name: str) -> None:
-    """Raise UsageError for a file of this machine that fio would have to make or lengthen before it reads it.
+def refuse_missing_target(plan: ProbePlan, name: str) -> None:
+    """Raise UsageError for a file on this machine that fio would have to create or extend before it reads it.
 
     That writes, and takes time and bytes that no budget counts.
     """
@@ -108,7 +108,7 @@ class _Job:
         keys: dict[str, Any] = {"load": load, "fio": {"ioengine": engine}}
         if not self._is_direct() and "uri" not in targets:
             keys["fio"]["direct"] = 0
-        keys["fio"] |= {name: option.value or 1 for name, option in self.options.items() if name in KEPT}
+        keys["fio"] |= {name: option.value or 1 for name, option in self.options.items() if name in UNCHANGED}
         if "ramp_time" in self.options:
             keys["warmup_seconds"] = self._seconds("ramp_time")
         return keys | ({"target": targets} if targets else {})

@@ -1,4 +1,4 @@
-"""How a probe treats each option of a fio job: as part of the load, kept as it is, left out, or refused."""
+"""How a probe treats each option of a fio job: as part of the load, unchanged, left out, or refused."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from types import MappingProxyType
 SYNCHRONOUS = frozenset(("sync", "psync", "vsync", "pvsync", "pvsync2"))
 """I/O engines with one I/O outstanding in each thread, whatever the queue depth."""
 ENGINES = SYNCHRONOUS | {"libaio", "io_uring", "posixaio", "windowsaio", "nbd"}
-"""I/O engines of jobs that a probe runs: others need options that it does not know, or load a library."""
+"""I/O engines of jobs that a probe runs: others need options unknown to it, or load a library."""
 
 ALIASES = MappingProxyType({"readwrite": "rw", "blocksize": "bs", "blockalign": "ba"})
 """Other names of options."""
@@ -21,7 +21,7 @@ LOAD = frozenset(
 )
 """Options that become keys of the plan: an experiment may change them."""
 
-KEPT = frozenset(
+UNCHANGED = frozenset(
     (
         *("thread", "norandommap", "softrandommap", "random_generator", "random_distribution"),
         *("refill_buffers", "scramble_buffers", "zero_buffers", "buffer_compress_percentage"),
@@ -32,8 +32,8 @@ KEPT = frozenset(
         *("numa_cpu_nodes", "prio", "prioclass", "nice", "file_service_type", "ba", "offset", "write_hint"),
     )
 )
-"""Options that every step keeps as they are: they name no file and no command."""
-KEPT_VALUE = re.compile(r"[A-Za-z0-9_.,:%/+-]{0,200}")
+"""Options that every step keeps unchanged: they name no file and no command."""
+UNCHANGED_VALUE = re.compile(r"[A-Za-z0-9_.,:%/+-]{0,200}")
 
 LEFT_OUT = re.compile(
     r"""
@@ -45,7 +45,7 @@ LEFT_OUT = re.compile(
     """,
     re.VERBOSE,
 )
-"""Options about how long a job runs and what it reports: a probe determines both."""
+"""Options about the duration of a job and its reports: a probe determines both."""
 
 REFUSED: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(names), reason)
@@ -66,5 +66,5 @@ REFUSED: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"kb_base|unit_base", "gives sizes another meaning: write bytes"),
     )
 )
-"""Options that a probe does not run, with what to do about it."""
+"""Options that a probe does not run, with the action to take."""
 UNKNOWN = "a probe does not know what this changes: leave it out in a copy, or write a plan"

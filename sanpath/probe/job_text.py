@@ -10,18 +10,18 @@ from pathlib import Path
 from sanpath.document import read_text
 from sanpath.errors import ConfigError, UsageError
 
-_MOST_CHARACTERS = 1 << 16
-"""Largest job file that is read: sanpath's own choice, far more than people write."""
+_MAX_CHARACTERS = 1 << 16
+"""Maximum size of a job file: sanpath's own choice, far more than people write."""
 _SECTION = re.compile(r"\[([^\]]{1,255})\]")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 _GLOBAL = "global"
-_ANYWHERE = re.compile(r"\s*(?:[#;][^\n]*\n\s*)*\[")
-"""The beginning of a job file: a section, after comments. A plan never begins in this way."""
+_JOB_FILE_START = re.compile(r"\s*(?:[#;][^\n]*\n\s*)*\[")
+"""The beginning of a job file: a section, after comments. A plan never begins like this."""
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option with its line. `value`: "" for one without a value."""
+    """An option with its line. `value`: "" if it has none."""
 
     line: int
     name: str
@@ -29,12 +29,12 @@ class Option:
 
 
 def is_job_file(path: Path) -> bool:
-    """Whether a file is a job file of fio, and not a plan: by its first line that is no comment."""
+    """Whether a file is a job file of fio and not a plan, judged by its first line that is not a comment."""
     if not path.is_file():
         return False
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
-            return _ANYWHERE.match(file.read(_MOST_CHARACTERS)) is not None
+            return _JOB_FILE_START.match(file.read(_MAX_CHARACTERS)) is not None
     except OSError:
         return False
 
@@ -45,9 +45,9 @@ def read_options(path: Path) -> dict[str, Option]:
     Raises ConfigError if the file is no job file or does not have exactly one job; UsageError if it cannot be read.
     """
     if path.exists() and not path.is_file():
-        raise UsageError(f"{path}: is not a regular file")  # A plan may name a pipe, and opening it would not end.
-    text = read_text(path, _MOST_CHARACTERS + 1)
-    if len(text) > _MOST_CHARACTERS:
+        raise UsageError(f"{path}: is not a regular file")  # A plan may name a pipe, and opening it would never end.
+    text = read_text(path, _MAX_CHARACTERS + 1)
+    if len(text) > _MAX_CHARACTERS:
         raise ConfigError(path, None, "", "is too long for a job file")
     shared: dict[str, Option] = {}
     own: dict[str, Option] = {}
@@ -74,7 +74,7 @@ def read_options(path: Path) -> dict[str, Option]:
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
-    """Yield (number, text) of the lines that say something, without what fio takes for comments."""
+    """Yield (number, text) of the lines with content, without fio's comments."""
     for number, line in enumerate(text.splitlines(), start=1):
         if words := re.split("[#;]", line, maxsplit=1)[0].strip():
             yield number, words

@@ -9,10 +9,10 @@ from math import sqrt
 
 from sanpath.errors import UsageError
 
-_FACTOR = 4
+_GROWTH_FACTOR = 4
 """Factor by which the load grows from step to step until the objective is first missed."""
-_CLOSE = 1.15
-"""The search ends when the lowest load that misses the objective is at most this factor above the highest that meets
+_MAX_GAP_FACTOR = 1.15
+"""The search ends if the lowest load that misses the objective is at most this multiple of the highest that meets
 it."""
 _UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 _STATISTICS = ("mean", "p50", "p95", "p99", "max")
@@ -37,7 +37,7 @@ class Latency:
 
 @dataclass(frozen=True, slots=True)
 class Highest:
-    """The highest load under an objective. `in_flight` None: even the smallest load misses it.
+    """The highest load that meets an objective. `in_flight` None: even the smallest load misses it.
 
     `is_missed_above`: a higher load missed it; otherwise the budget allows no higher one.
     """
@@ -59,21 +59,23 @@ def parse_objective(text: str) -> Objective:
     return Objective(match[1], seconds, f"{match[1]} <= {match[2]} {match[3]}")
 
 
-def next_in_flight(latencies: Sequence[Latency], objective: Objective, most: int, share: int = 1) -> int | Highest:
+def next_in_flight(
+    latencies: Sequence[Latency], objective: Objective, max_in_flight: int, share: int = 1
+) -> int | Highest:
     """The outstanding I/Os of the next step, or the result.
 
-    `latencies`: the steps so far, in their order. `most`: the most that may be outstanding; `share`: a step needs a
-    multiple of it. The last step repeats the highest load that met the objective: it has to be met twice.
+    `latencies`: the steps so far, in their order. `max_in_flight`: the most that may be outstanding; `share`: a step
+    needs a multiple of it. The last step repeats the highest load that met the objective: it has to be met twice.
     """
     missed = min((latency.in_flight for latency in latencies if not _met(latency, objective)), default=None)
     all_met = [latency.in_flight for latency in latencies if _met(latency, objective)]
     met = [in_flight for in_flight in all_met if missed is None or in_flight < missed]
-    highest, most = max(met, default=None), most // share * share
+    highest, max_in_flight = max(met, default=None), max_in_flight // share * share
     if highest is None:
         return Highest(None) if missed is not None and missed <= share else share
-    if missed is None and highest < most:
-        return min(most, _FACTOR * highest)
-    if missed is not None and missed > _CLOSE * highest:
+    if missed is None and highest < max_in_flight:
+        return min(max_in_flight, _GROWTH_FACTOR * highest)
+    if missed is not None and missed > _MAX_GAP_FACTOR * highest:
         middle = share * round(sqrt(highest * missed) / share)
         if highest < middle < missed:
             return middle

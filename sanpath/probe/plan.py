@@ -1,4 +1,4 @@
-"""The plan of a probe: the load as a person names it, the experiments that may be made, and their budget."""
+"""The plan of a probe: the load that a person specifies, the experiments that may be made, and their budget."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _RATES = frozenset(("rate", "rate_iops", "rate_min", "io_size", "readonly", "all
 class Load(Section):
     """The load that the probe starts from. `working_set_bytes` None: the whole target.
 
-    `job_file`: the fio job whose load it is, from the folder of the plan; other keys come before those of the job.
+    `job_file`: the fio job with the load, from the folder of the plan; other keys override those of the job.
     """
 
     job_file: Text | None = None
@@ -54,8 +54,8 @@ class Load(Section):
 class Budget(Section):
     """What a probe may cost. None: no limit.
 
-    `seconds`: from its begin to its end. `bytes`, `bytes_per_second`: read and written. `in_flight`: the most
-    outstanding I/Os. `steps`: the most steps, the first included.
+    `seconds`: from its beginning to its end. `bytes`, `bytes_per_second`: read and written. `in_flight`: the most
+    outstanding I/Os. `steps`: the most steps, including the first.
     """
 
     seconds: float = Field(default=600.0, gt=0)
@@ -68,7 +68,7 @@ class Budget(Section):
 class Guard(Section):
     """When a probe stops to protect others: the latency of a volume that the test does not use has grown.
 
-    `growth_ratio`: growth over its latency before the probe. `least_seconds`: a smaller growth is ignored.
+    `growth_ratio`: growth relative to the latency before the probe. `least_seconds`: a smaller growth is ignored.
     `baseline_seconds`: idle time before the first step in which that latency is measured.
     """
 
@@ -85,10 +85,9 @@ class ProbePlan(Section):
     """A probe.
 
     `hosts`: the first runs the load; the others are only used by the experiment `other_host`. Each step is measured
-    for `seconds` after `warmup_seconds`. `hot_range_bytes`: the range of the experiment `cached_range`.
-    `paths`: devices of the paths to the only target, of which the experiment `one_path` uses the first.
-    `command`: the load generator with a prefix if needed; None: its name. `experiments`: those that may be made.
-    `fio`: extra options.
+    for `seconds` after `warmup_seconds`. `hot_range_bytes`: the range of the experiment `cached_range`. `paths`:
+    devices of the paths to the only target, of which the experiment `one_path` uses the first. `command`: the load
+    generator with a prefix if needed; None: its name. `experiments`: those that may be made. `fio`: extra options.
     """
 
     engine: Engine = "fio"
@@ -107,8 +106,8 @@ class ProbePlan(Section):
     fio: dict[Text, str | int | float | bool] = Field(default={})
 
     def sweep_plan(self, allow_writes: bool = False) -> SweepPlan:
-        """The plan of a sweep with a single step: the load as it is named. Unless writes are allowed, fio itself
-        refuses them."""
+        """The plan of a sweep with one step: the specified load. Unless writes are allowed, fio itself refuses
+        them."""
         refuses_writes = self.engine == "fio" and not allow_writes
         return SweepPlan(
             engine=self.engine,
@@ -131,7 +130,7 @@ class ProbePlan(Section):
 
     @property
     def start(self) -> SweepStep:
-        """The load as a person named it."""
+        """The load that a person specified."""
         return steps(self.sweep_plan())[0]
 
     @property
@@ -141,7 +140,7 @@ class ProbePlan(Section):
 
     @property
     def share(self) -> int:
-        """Outstanding I/Os are shared equally among so many threads and exports: a step needs a multiple of it."""
+        """The number of threads and exports that share outstanding I/Os equally: a step needs a multiple of it."""
         if self.is_synchronous:
             return 1
         if self.engine == "vdbench":  # vdbench's threads are per target.
@@ -154,20 +153,20 @@ def load_probe_plan(
 ) -> ProbePlan:
     """Read and check a plan. `allow_writes`: as given on the command line. `job_keys`: reads the keys of a job file.
 
-    Raises ConfigError for the first mistake, UsageError when the file cannot be read or writes are not allowed.
+    Raises ConfigError for the first mistake, UsageError if the file cannot be read or writes are not allowed.
     """
 
     def completed(raw: dict[str, Any]) -> dict[str, Any]:
         load = raw.get("load")
         if job_keys is None or not isinstance(load, dict) or not isinstance(load.get("job_file"), str):
             return raw
-        return with_keys(job_keys(path.parent / load["job_file"]), raw)
+        return merge_keys(job_keys(path.parent / load["job_file"]), raw)
 
     plan = read_plan(path, ProbePlan, SECTIONS, lambda plan: list(contradictions(plan)), completed)
     return allowed(plan, str(path), allow_writes)
 
 
-def with_keys(keys: Mapping[str, Any], first: Mapping[str, Any]) -> dict[str, Any]:
+def merge_keys(keys: Mapping[str, Any], first: Mapping[str, Any]) -> dict[str, Any]:
     """Keys of a plan, overridden by `first`. The keys of a target exclude each other, so only one is used."""
     merged = {**keys, **first}
     for name in ("load", "fio"):
@@ -178,7 +177,7 @@ def with_keys(keys: Mapping[str, Any], first: Mapping[str, Any]) -> dict[str, An
 
 
 def allowed(plan: ProbePlan, name: str, allow_writes: bool) -> ProbePlan:
-    """The plan, if it writes nothing or writes are allowed. `name`: where the plan comes from. Raises UsageError."""
+    """The plan, if it writes nothing or writes are allowed. `name`: the source of the plan. Raises UsageError."""
     if not allow_writes and plan.load.read_ratio < 1:
         raise UsageError(f"{name}: load.read_ratio: writing destroys what is on the target; allow it: --allow-writes")
     if not allow_writes and plan.target.directory:

@@ -1,4 +1,4 @@
-"""The plan of a probe that begins from a recording or a job file in place of a plan.
+"""The plan of a probe that starts from a recording or a job file instead of a plan.
 
 A recording is not trusted. Only numbers within limits, yes or no, and words of a fixed list come from it: no name,
 path or option of it reaches a command line. The target is always named by a person.
@@ -24,27 +24,27 @@ from sanpath.verdict.model import Judgement
 
 _SECTOR_BYTES = 512
 """A sector, the smallest I/O of a block device."""
-_MOST_BLOCK_BYTES = 64 << 20
-"""Larger values of a recording are no sizes of an I/O: sanpath's own choice, 64 MiB."""
-_MOST_IN_FLIGHT = 65_536
-"""Larger values of a recording are no numbers of I/Os: the largest queue depth of NVMe is 65,536."""
-_MOST_BYTES = 1 << 60
-"""Larger values of a recording are no sizes of a file: sanpath's own choice, an exbibyte."""
-_ALMOST = 0.01
-"""A share of reads this close to 0 or 1 counts as 0 or 1."""
+_MAX_BLOCK_BYTES = 64 << 20
+"""Larger values in a recording are not sizes of an I/O: sanpath's own choice, 64 MiB."""
+_MAX_IN_FLIGHT = 65_536
+"""Larger values in a recording are not numbers of I/Os: the largest queue depth of NVMe is 65,536."""
+_MAX_BYTES = 1 << 60
+"""Larger values in a recording are not sizes of a file: sanpath's own choice, an exbibyte."""
+_PURE_TOLERANCE = 0.01
+"""A share of reads within this distance of 0 or 1 counts as 0 or 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedLoad:
     """The load of a recording, as far as the recording describes it. `keys`: keys of the plan. `refused`: key → why
-    it is not known."""
+    it is unknown."""
 
     keys: Mapping[str, Any]
     refused: Mapping[str, str]
 
 
 _Part = tuple[dict[str, Any], dict[str, str]]
-"""Keys of the plan's load that the recording gives, and key → why it gives none."""
+"""Keys of the plan's load from the recording, and key → why it is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +77,14 @@ def recorded_load(facts: Facts, judgement: Judgement) -> RecordedLoad:
         keys |= found
         refused |= missing
     plan = {"load": keys} | ({"engine": engine} if engine in ENGINES else {})
-    # A load through the file cache is not a load of the device: repeating it has to use the file cache, too.
+    # A load through the file cache does not test the device: repeating it has to use the file cache, too.
     return RecordedLoad(plan | ({"fio": {"direct": 0}} if decisive.job.get("direct") is False else {}), refused)
 
 
 def _block_size(decisive: _Decisive) -> _Part:
     step = decisive.step
     reported = (decisive.job.get("block_bytes"), step and step.block_bytes, decisive.load.operation_bytes)
-    sizes = [size for each in reported if (size := _number(each, _MOST_BLOCK_BYTES)) and size >= _SECTOR_BYTES]
+    sizes = [size for each in reported if (size := _number(each, _MAX_BLOCK_BYTES)) and size >= _SECTOR_BYTES]
     if not sizes:
         return {}, {"load.block_bytes": "it does not say the size of an I/O"}
     return {"block_bytes": round(sizes[0] / _SECTOR_BYTES) * _SECTOR_BYTES}, {}
@@ -95,7 +95,7 @@ def _mix(decisive: _Decisive) -> _Part:
     reads = sum(load.ops_per_second for load in decisive.loads if load.direction == "read") / total
     requested = _number(decisive.job.get("read_ratio"), 1)
     reads = requested if requested is not None and (0 < requested < 1) == (0 < reads < 1) else round(reads, 2)
-    return {"read_ratio": 0.0 if reads < _ALMOST else 1.0 if reads > 1 - _ALMOST else reads}, {}
+    return {"read_ratio": 0.0 if reads < _PURE_TOLERANCE else 1.0 if reads > 1 - _PURE_TOLERANCE else reads}, {}
 
 
 def _access(decisive: _Decisive) -> _Part:
@@ -108,7 +108,7 @@ def _in_flight(decisive: _Decisive) -> _Part:
     """The outstanding I/Os, and the threads that share them equally."""
     step, job = decisive.step, decisive.job
     measured = sum(load.in_flight_measured for load in decisive.loads)
-    number = _number(decisive.load.in_flight_configured or measured, _MOST_IN_FLIGHT)
+    number = _number(decisive.load.in_flight_configured or measured, _MAX_IN_FLIGHT)
     # The rate limit of a probe's own steps comes from its budget and does not throttle the load.
     is_limited = bool(job.get("rate_limited")) or (step is not None and step.rate_limited)
     if is_limited and not (step is not None and step.experiment):
@@ -116,25 +116,25 @@ def _in_flight(decisive: _Decisive) -> _Part:
     if number is None or round(number) < 1:
         return {}, {"load.in_flight": "it does not say how many I/Os were outstanding"}
     found = {"in_flight": round(number)}
-    threads = _number(job.get("threads"), _MOST_IN_FLIGHT)
+    threads = _number(job.get("threads"), _MAX_IN_FLIGHT)
     if threads is not None and threads >= 1 and found["in_flight"] % round(threads) == 0:
         found["threads"] = round(threads)
     return found, {}
 
 
 def _working_set(decisive: _Decisive) -> _Part:
-    number = _number(decisive.job.get("working_set_bytes"), _MOST_BYTES)
+    number = _number(decisive.job.get("working_set_bytes"), _MAX_BYTES)
     return ({"working_set_bytes": round(number)} if number is not None and number >= 1 else {}), {}
 
 
 def plan_of(
     name: str, recorded: RecordedLoad, targets: Sequence[str], settings: Sequence[str], allow_writes: bool
 ) -> ProbePlan:
-    """Make the plan of a probe that begins from a recording, or from the job file of a load.
+    """Make the plan of a probe that starts from a recording, or from the job file of a load.
 
-    `name`: the recording or job file, for messages. `targets`: as a person named them: devices and files, or URIs of
-    NBD exports. `settings`: KEY=VALUE of the plan's keys, such as `load.in_flight=16`, which come before what was
-    recorded. Raises UsageError for the first thing that is missing or wrong.
+    `name`: the recording or job file, for messages. `targets`: named by a person: devices and files, or URIs of NBD
+    exports. `settings`: KEY=VALUE of the plan's keys, such as `load.in_flight=16`, which override the recorded load.
+    Raises UsageError for the first thing that is missing or wrong.
     """
     keys = {key: dict(value) if isinstance(value, Mapping) else value for key, value in recorded.keys.items()}
     if targets:
@@ -160,9 +160,9 @@ def plan_of(
         plan = ProbePlan.model_validate(keys)
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
-        raise _wrong(name, first["loc"], mistake(first, ProbePlan, SECTIONS)) from None
+        raise _error(name, first["loc"], mistake(first, ProbePlan, SECTIONS)) from None
     for place, contradiction in contradictions(plan):
-        raise _wrong(name, place, contradiction)
+        raise _error(name, place, contradiction)
     return allowed(plan, name, allow_writes)
 
 
@@ -181,13 +181,13 @@ def _settings(settings: Sequence[str]) -> Iterator[tuple[str, Any]]:
             raise UsageError(f"--set {key}: {error}") from error
 
 
-def _wrong(name: str, place: Sequence[str | int], what: str) -> UsageError:
+def _error(name: str, place: Sequence[str | int], problem: str) -> UsageError:
     key = ".".join(map(str, place))
-    return UsageError(f"{name}: {key}: {what} (change it with --set KEY=VALUE)")
+    return UsageError(f"{name}: {key}: {problem} (change it with --set KEY=VALUE)")
 
 
-def _number(value: object, most: float) -> float | None:
-    """A number from 0 to `most`. None: it is something else."""
+def _number(value: object, limit: float) -> float | None:
+    """A number from 0 to `limit`. None: the value is not one."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return float(value) if isfinite(value) and 0 <= value <= most else None
+    return float(value) if isfinite(value) and 0 <= value <= limit else None

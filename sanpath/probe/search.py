@@ -1,4 +1,4 @@
-"""Chooses what a probe does next from the diagnosis so far: each kind of search is a pure function."""
+"""Chooses the next action of a probe from the diagnosis so far: each kind of search is a pure function."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sanpath.facts.load.loads import SAME_THROUGHPUT
 from sanpath.model import START
 from sanpath.probe import knee as knee_search
 from sanpath.probe import objective as objective_search
-from sanpath.probe.budget import Spent, refused, step_seconds
+from sanpath.probe.budget import Spent, refusal_reason, step_seconds
 from sanpath.probe.choice import best_choice, expected_bits, is_certain, separates
 from sanpath.probe.experiment_steps import Finish, Order, in_flight_order, order_of, start_order
 from sanpath.probe.objective import Highest, Objective
@@ -21,25 +21,25 @@ from sanpath.units import counted, iops, outstanding, percent_likely
 Search = Callable[[ProbePlan, Diagnosis | None, Spent], Order | Finish]
 """Returns the next step of a probe, or its end. The diagnosis is that of the steps so far, None before the first."""
 
-_HOLD = 3
-"""The load that meets an objective is held for so many times the usual length of a step."""
+_HOLD_FACTOR = 3
+"""Multiple of a step's usual duration for which the load that meets an objective is held."""
 _SETTINGS = ("deeper_queue", "lift_limit")
 """Experiments that change a setting."""
 
 
 def find_limit(plan: ProbePlan, diagnosis: Diagnosis | None, spent: Spent) -> Order | Finish:
-    """Separate the suspects, until one is certain or no experiment of the plan would separate them further."""
+    """Separate the suspects until one is certain, or no experiment of the plan would separate them further."""
     if diagnosis is None or diagnosis.probe is None:
-        return _unmeasured(diagnosis, spent) or _within(plan, spent, start_order(plan))
+        return _unmeasured(diagnosis, spent) or _check_budget(plan, spent, start_order(plan))
     return _next(plan, diagnosis.verdict, diagnosis.probe.steps, spent)
 
 
-def go_on_from(recorded: Verdict) -> Search:
-    """Return the search that begins from the verdict of a recording.
+def continue_from(recorded: Verdict) -> Search:
+    """Return the search that starts from the verdict of a recording.
 
-    Its first step separates the suspects of that verdict. The load itself is the second step: what an experiment
-    shows is a ratio to it, and since the recording the neighbours, caches and settings may have changed. Where the
-    verdict leaves nothing to try, the probe ends before it has run anything.
+    Its first step separates the suspects of that verdict. The second step is the load itself, because an experiment
+    shows a ratio to it, and neighbours, caches and settings may have changed since the recording. If the verdict
+    leaves nothing to try, the probe ends without running anything.
     """
 
     def search(plan: ProbePlan, diagnosis: Diagnosis | None, spent: Spent) -> Order | Finish:
@@ -47,7 +47,7 @@ def go_on_from(recorded: Verdict) -> Search:
             return find_limit(plan, diagnosis, spent)
         if spent.steps:
             order = start_order(plan, "the load of the recording, with which the step before is compared")
-            return _unmeasured(diagnosis, spent) or _within(plan, spent, order)
+            return _unmeasured(diagnosis, spent) or _check_budget(plan, spent, order)
         first = _next(plan, recorded, (), spent)
         if isinstance(first, Order) and not _has_room_for_two(plan, spent, first):
             return Finish("the budget has no room for an experiment and for the load that it is compared with")
@@ -58,7 +58,7 @@ def go_on_from(recorded: Verdict) -> Search:
 
 def _has_room_for_two(plan: ProbePlan, spent: Spent, first: Order) -> bool:
     after = replace(spent, steps=spent.steps + 1, seconds=spent.seconds + step_seconds(plan, first))
-    return not refused(plan, after, start_order(plan))
+    return not refusal_reason(plan, after, start_order(plan))
 
 
 def _next(plan: ProbePlan, verdict: Verdict, trials: Sequence[Trial], spent: Spent) -> Order | Finish:
@@ -71,7 +71,7 @@ def _next(plan: ProbePlan, verdict: Verdict, trials: Sequence[Trial], spent: Spe
         experiment.action: order
         for experiment in verdict.experiments
         if (order := order_of(plan, experiment.action, experiment.in_flight, separates(experiment))) is not None
-        # An experiment may ask for more than the plan allows, and so for the same step again.
+        # An experiment may request more than the plan allows, and then the same step again.
         and order.step.name not in steps
     }
     seconds: dict[str, float] = {action: step_seconds(plan, order) for action, order in orders.items()}
@@ -80,7 +80,7 @@ def _next(plan: ProbePlan, verdict: Verdict, trials: Sequence[Trial], spent: Spe
     person = "" if by_hand is None else by_hand.in_words
     if choice is None:
         return Finish("no experiment that the plan allows would show more", person)
-    return _within(plan, spent, orders[choice.experiment.action], person)
+    return _check_budget(plan, spent, orders[choice.experiment.action], person)
 
 
 def find_knee(plan: ProbePlan, diagnosis: Diagnosis | None, spent: Spent) -> Order | Finish:
@@ -92,7 +92,7 @@ def find_knee(plan: ProbePlan, diagnosis: Diagnosis | None, spent: Spent) -> Ord
     if number is None:
         return Finish(knee_text(points))
     reason = "the ends of the curve come first" if len(points) < 2 else "the curve is least certain there"
-    order = _within(plan, spent, in_flight_order(plan, number, "knee", reason))
+    order = _check_budget(plan, spent, in_flight_order(plan, number, "knee", reason))
     return Finish(f"{order.reason}; {knee_text(points)}") if isinstance(order, Finish) and points else order
 
 
@@ -110,8 +110,8 @@ def find_highest(objective: Objective) -> Search:
             return Finish(_objective_text(diagnosis, objective, found))
         is_repeated = found in [latency.in_flight for latency in latencies]
         reason = f"to hold it under {objective.text}" if is_repeated else f"to find the most under {objective.text}"
-        seconds = _HOLD * plan.seconds if is_repeated else None
-        return _within(plan, spent, in_flight_order(plan, found, "objective", reason, seconds))
+        seconds = _HOLD_FACTOR * plan.seconds if is_repeated else None
+        return _check_budget(plan, spent, in_flight_order(plan, found, "objective", reason, seconds))
 
     return search
 
@@ -119,13 +119,13 @@ def find_highest(objective: Objective) -> Search:
 def repeat(before: Diagnosis) -> Search:
     """Return the search that repeats the load of an earlier probe, after a person changed a setting or read a source.
 
-    It goes on with the experiments that the new verdict still needs.
+    It continues with the experiments that the new verdict still needs.
     """
 
     def search(plan: ProbePlan, diagnosis: Diagnosis | None, spent: Spent) -> Order | Finish:
         if diagnosis is None or diagnosis.probe is None:
             order = start_order(plan, "the load of the earlier probe, after the change")
-            return _unmeasured(diagnosis, spent) or _within(plan, spent, order)
+            return _unmeasured(diagnosis, spent) or _check_budget(plan, spent, order)
         order_or_finish = find_limit(plan, diagnosis, spent)
         if isinstance(order_or_finish, Order):
             return order_or_finish
@@ -135,15 +135,15 @@ def repeat(before: Diagnosis) -> Search:
 
 
 def next_for_a_person(experiments: Sequence[Experiment]) -> Experiment | None:
-    """The first experiment that a probe cannot make: it reads a source, or changes a setting. None: there is none.
+    """The first experiment that only a person can make: it reads a source, or changes a setting. None: there is none.
 
-    `experiments`: the best first, as a verdict has them.
+    `experiments`: best first, as in a verdict.
     """
     return next((experiment for experiment in experiments if experiment.action not in RUNNABLE), None)
 
 
 def knee_points(diagnosis: Diagnosis | None) -> list[knee_search.Point]:
-    """The steps of a probe as points of its curve; both directions of a step together."""
+    """The steps of a probe as points of its curve, each with both directions together."""
     points = []
     for step in _steps(diagnosis):
         ops = step.ops_per_second
@@ -166,7 +166,7 @@ def knee_text(points: Sequence[knee_search.Point]) -> str:
 
 
 def change_text(before: Diagnosis, after: Diagnosis) -> str:
-    """What the change of a setting between two probes has proven, in words."""
+    """What changing a setting between two probes has proven, in words."""
     old, new = _throughput(before), _throughput(after)
     if not old or not new:
         return "the load was not measured in both probes: nothing is proven"
@@ -186,8 +186,8 @@ def change_text(before: Diagnosis, after: Diagnosis) -> str:
     return f"{text}; if the change was to {best.text}, the limit was {words}"
 
 
-def _within(plan: ProbePlan, spent: Spent, order: Order, person: str = "") -> Order | Finish:
-    reason = refused(plan, spent, order)
+def _check_budget(plan: ProbePlan, spent: Spent, order: Order, person: str = "") -> Order | Finish:
+    reason = refusal_reason(plan, spent, order)
     return Finish(reason, person) if reason else order
 
 
@@ -211,7 +211,7 @@ def _in_flight(step: StepResult) -> int:
 
 
 def _latencies(diagnosis: Diagnosis | None, objective: Objective) -> list[objective_search.Latency]:
-    """The statistic of an objective in each step; of a mixed load, that of the slower direction."""
+    """The statistic of an objective in each step; for a mixed load that of the slower direction."""
     latencies = []
     for step in _steps(diagnosis):
         values = [getattr(direction.latency_seconds, objective.statistic) for direction in step.directions.values()]
@@ -232,7 +232,7 @@ def _objective_text(diagnosis: Diagnosis | None, objective: Objective, found: Hi
 
 
 def _throughput(diagnosis: Diagnosis) -> float:
-    """Operations a second of the load as it is named. 0: it was not measured."""
+    """Operations a second of the specified load. 0: it was not measured."""
     trials = diagnosis.probe.steps if diagnosis.probe is not None else ()
     start = next((trial.step for trial in trials if trial.experiment == START), None)
     step = next((step for step in diagnosis.steps if step.name == start), None)

@@ -22,7 +22,7 @@ from sanpath.pulse.link_counters import WiredLink
 from sanpath.pulse.model import LinkNow
 from sanpath.pulse.poll_rounds import Batch, Rounds
 
-MOST_LINKS = 8
+MAX_LINKS = 8
 """Most links that are shown: sanpath's own choice."""
 _LONGEST = 3
 """At most so many differences are combined when the newest one exceeds the capacity of the link."""
@@ -33,7 +33,7 @@ _capacity = lru_cache(link_capacity)
 def busiest_links(wiring: Sequence[WiredLink], rounds: Mapping[str, Rounds]) -> list[LinkNow]:
     """Return the busiest links, the busiest first. `rounds`: source → the rounds of its switch ports."""
     uses = [use for link in _likely(wiring, rounds) for use in _uses(link, rounds)]
-    return sorted(uses, key=attrgetter("utilisation"), reverse=True)[:MOST_LINKS]
+    return sorted(uses, key=attrgetter("utilisation"), reverse=True)[:MAX_LINKS]
 
 
 def _uses(link: WiredLink, rounds: Mapping[str, Rounds]) -> Iterator[LinkNow]:
@@ -78,7 +78,7 @@ def _likely(wiring: Sequence[WiredLink], rounds: Mapping[str, Rounds]) -> Iterat
         columns = _Columns(rounds[source], (read, write), technology)
         most = columns.utilisation([wiring[number].ports[0].entity for number in links])
         order = np.argsort(-most, kind="stable")
-        numbers += [links[index] for index in order[: MOST_LINKS + np.count_nonzero(np.isinf(most))].tolist()]
+        numbers += [links[index] for index in order[: MAX_LINKS + np.count_nonzero(np.isinf(most))].tolist()]
     return (wiring[number] for number in sorted(numbers))
 
 

@@ -29,7 +29,7 @@ from sanpath.yaml_cache import cached
 
 MAX_BYTES = 64 * 1024
 """Larger rule files are refused; the longest built-in one has a tenth of this size."""
-_MOST_ENTRIES = 10_000
+_MAX_ENTRIES = 10_000
 """Of a folder of rules, everything below it included. A link may lead to a whole file system."""
 
 Problem = tuple[Place, str]
@@ -137,8 +137,8 @@ def _yaml_files(folder: Traversable, shown: str) -> Iterator[tuple[Traversable, 
     def within(folder: Traversable, shown: str) -> Iterator[tuple[Traversable, str]]:
         for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
             name = f"{shown}/{entry.name}"
-            if next(seen) > _MOST_ENTRIES:
-                raise UsageError(f"{name}: more than {_MOST_ENTRIES:,} files and folders: is this a folder of rules?")
+            if next(seen) > _MAX_ENTRIES:
+                raise UsageError(f"{name}: more than {_MAX_ENTRIES:,} files and folders: is this a folder of rules?")
             if entry.is_dir():
                 # A link to a folder above it would lead through the same files again and again.
                 if (identity := _identity(entry)) not in folders:

@@ -13,32 +13,32 @@ if TYPE_CHECKING:
     from sanpath.topology.topology import Topology
 
 DESCRIPTION = "port description"
-"""How the evidence of such a cable begins."""
+"""The beginning of the evidence for such a cable."""
 _CABLES = ("cabled_to", "logged_in", "known_at")
 _PARTS = {"host": ("attached_to", "hba", "adapter"), "array": ("member_of", "array_port", "port")}
 """Kind of an owner → relation of its ports to it, their kind, and the noun for an unnamed one."""
-_LETTERS = 3
-"""Shortest name without a digit that is looked for: shorter ones are words."""
-_MOST_WORDS = 40
-"""Words of a description that are read: ifAlias has 64 letters (RFC 2863), some switches allow 255."""
+_MIN_LETTERS = 3
+"""Minimum letters of a name without a digit: shorter ones are ordinary words."""
+_MAX_WORDS = 40
+"""Maximum words of a description that are read: ifAlias has 64 letters (RFC 2863), some switches allow 255."""
 _ADDRESS_PARTS = 4
 """Numbers of an IPv4 address."""
 _MANAGEMENT = frozenset(("mgmt", "management", "oob", "ilo", "idrac", "drac", "bmc", "ipmi", "cimc", "xcc"))
-"""Words for ports that carry no I/O."""
+"""Words that mark ports without I/O."""
 
 Words = tuple[str, ...]
 
 
 def connect_described(topology: Topology) -> None:
-    """Add the cables of the ports whose descriptions name one host, array or other switch, and whose other end no
-    device reports. Port channels and management ports are left out.
+    """Add the cables of switch ports whose descriptions name one host, array or other switch, unless a device reports
+    their other end. Port channels and management ports are left out.
 
-    The adapter or target port is the one whose name the description contains as well, or the only one without a
-    cable. Otherwise it has a number, and belongs to its owner all the same.
+    The adapter or target port is the one that the description names, too, or the only one without a cable. Otherwise
+    an unnamed port of the owner is added, with a number.
     """
     cabled = _cabled(topology)
     by_owner: dict[str, list[Entity]] = defaultdict(list)
-    owners = _by_words(
+    owners = _entities_by_name(
         (_words(name), entity.id)
         for kind in ("host", "array", "switch")
         for entity in topology.of_kind(kind)
@@ -48,7 +48,7 @@ def connect_described(topology: Topology) -> None:
         words = _words(description(port))
         if port.id in cabled or _MANAGEMENT.intersection(words) or topology.members(port.id, "switch_port"):
             continue
-        owner = _named_in(words, owners)
+        owner = _find_entity(words, owners)
         if owner is not None and owner not in topology.related(port.id, "member_of", "switch"):
             by_owner[owner].append(port)
     for owner, ports in by_owner.items():
@@ -60,14 +60,14 @@ def connect_described(topology: Topology) -> None:
 
 
 def open_ports(topology: Topology) -> list[Entity]:
-    """Return the switch ports whose other end nothing tells, without port channels."""
+    """Return the switch ports whose other end is unknown, without port channels."""
     cabled = _cabled(topology)
     ports = (port for port in topology.of_kind("switch_port") if port.id not in cabled)
     return [port for port in ports if not topology.members(port.id, "switch_port")]
 
 
 def description(port: Entity) -> str:
-    """Return what a person wrote about a port; "": nothing."""
+    """Return a person's description of a port; "": none."""
     return str(port.attributes.get("alias") or "")
 
 
@@ -84,26 +84,26 @@ def _evidence(port: Entity) -> str:
 
 
 def _words(text: str) -> Words:
-    return tuple(re.findall(r"[a-z0-9]+", text.casefold())[:_MOST_WORDS])
+    return tuple(re.findall(r"[a-z0-9]+", text.casefold())[:_MAX_WORDS])
 
 
-def _by_words(names: Iterable[tuple[Words, str]]) -> dict[Words, set[str]]:
-    """Return name → the entities with it. Names that may be words of a language, or numbers, are left out."""
+def _entities_by_name(names: Iterable[tuple[Words, str]]) -> dict[Words, set[str]]:
+    """Return name → the entities with it. Names that may be ordinary words, or numbers, are left out."""
     found: dict[Words, set[str]] = defaultdict(set)
     for words, entity in names:
         text = "".join(words)
-        is_name = not text.isdecimal() and (len(text) >= _LETTERS or any(letter.isdigit() for letter in text))
+        is_name = not text.isdecimal() and (len(text) >= _MIN_LETTERS or any(letter.isdigit() for letter in text))
         if is_name or len(words) == _ADDRESS_PARTS:
             found[words].add(entity)
     return found
 
 
-def _named_in(words: Words, names: Mapping[Words, set[str]]) -> str | None:
-    """Return the only entity that a description names, by the longest name at each place. None: none, or several."""
+def _find_entity(words: Words, names: Mapping[Words, set[str]]) -> str | None:
+    """Return the only entity that a description names, at each word by its longest name. None: none, or several."""
     found: set[str] = set()
     position = 0
     while position < len(words):
-        # A recording may have thousands of names that begin alike, and descriptions are a few words.
+        # A recording may have thousands of names with the same beginning, and descriptions have only a few words.
         runs = (words[position:end] for end in range(len(words), position, -1))
         longest = next((run for run in runs if run in names), ())
         found |= names.get(longest, set())
@@ -112,7 +112,7 @@ def _named_in(words: Words, names: Mapping[Words, set[str]]) -> str | None:
 
 
 def _ends(topology: Topology, owner: str, ports: Sequence[Entity], cabled: set[str]) -> Iterator[tuple[Entity, str]]:
-    """Yield each port with the adapter or target port at its other end, an unnamed one if need be."""
+    """Yield each port with the adapter or target port at its other end, an unnamed one if necessary."""
     relation, kind, noun = _PARTS[topology.entities[owner].kind]
     label = topology.entities[owner].label
     technologies = {port.attributes.get("technology") for port in ports}
@@ -121,9 +121,9 @@ def _ends(topology: Topology, owner: str, ports: Sequence[Entity], cabled: set[s
         for part in topology.related(owner, relation, kind)
         if part not in cabled and topology.entities[part].attributes.get("technology") in technologies
     ]
-    names = _by_words((_words(part.partition("/")[2]), part) for part in free if "/" in part)
+    names = _entities_by_name((_words(part.partition("/")[2]), part) for part in free if "/" in part)
     for number, port in enumerate(ports, 1):
-        part = _named_in(_words(description(port)), names)
+        part = _find_entity(_words(description(port)), names)
         if part is None and len(ports) == len(free) == 1:
             part = free[0]
         if part is None:
@@ -136,7 +136,7 @@ def _ends(topology: Topology, owner: str, ports: Sequence[Entity], cabled: set[s
 
 
 def _between_switches(topology: Topology, by_owner: Mapping[str, Sequence[Entity]]) -> Iterator[tuple[Entity, str]]:
-    """Yield the ports of two switches that name each other, in the order of their names where several do."""
+    """Yield pairs of ports of two switches whose descriptions name each other, in the order of port names."""
     towards: dict[tuple[str, str], list[Entity]] = defaultdict(list)
     for owner, ports in by_owner.items():
         for port in ports if topology.entities[owner].kind == "switch" else ():

@@ -1,4 +1,4 @@
-"""Names and join keys in comparable form: four devices write the same WWPN in four forms."""
+"""Names and join keys in a comparable form: four devices write the same WWPN in four forms."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sanpath.model import SourceEntity
 TRUST = ("wwpn", "switch_wwn", "nqn", "iqn", "naa", "eui", "serial", "lldp", "mac", "ip", "name")
 """Kinds of join keys, the most trusted first."""
 INITIATOR_KEYS = ("wwpn", "iqn", "nqn")
-"""Those of initiators: a switch or an array knows an adapter, or a host, that has one."""
+"""Keys of initiators: a switch or an array knows an adapter, or a host, by them."""
 
 
 Local = tuple[str, str, str]
@@ -19,12 +19,12 @@ Local = tuple[str, str, str]
 
 
 def label_of(entities: Mapping[Local, SourceEntity], local: Local) -> str:
-    """Return what a source calls an entity: its label, else its id."""
+    """Return a source's name for an entity: its label, else its id."""
     return entities[local].label or local[2] if local in entities else local[2]
 
 
 def normalise(kind: str, value: str) -> str | None:
-    """Return the comparable form of a key. None: not a valid key of this kind, such as a WWPN of zeros.
+    """Return the comparable form of a key. None: it is not a valid key of this kind, such as a WWPN of zeros.
 
     wwpn, switch_wwn: 16 lower-case hex digits; mac: 12; naa: "naa." and 16 or 32 hex digits, also from the Linux WWID
     "3…" and from "0x…"; lldp: the identifiers of chassis and port, as LLDP announces them, with a slash between.

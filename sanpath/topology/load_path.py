@@ -12,7 +12,7 @@ LEVELS = (
     *("load", "vm", "vdisk", "host", "lun", "hba", "link", "switch", "array_port"),
     *("controller", "array", "volume", "media"),
 )
-"""Kinds in the order in which an I/O meets them; a link stands before the entity at its remote end."""
+"""Kinds in the order in which an I/O passes them; a link comes before the entity at its remote end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,14 +24,14 @@ class Stop:
 
 
 def io_path(topology: Topology) -> tuple[Stop, ...]:
-    """Every stop that the loads' I/O can pass, in the order in which I/O passes them; () without a load."""
+    """Every stop that the loads' I/O can pass, in that order; () without a load."""
     loads = placed_loads(topology)
     if not loads:
         return ()
     stops = (*_host_stops(topology, loads), *_fabric_stops(topology, loads), *_array_stops(topology, loads))
     ordered = list(dict.fromkeys(stops))
     kinds = {stop.kind for stop in ordered}
-    # A kind that no source reports is a stop as well: not seen is not the same as absent.
+    # A kind that no source reports is a stop as well: unread does not mean absent.
     missing = [Stop(kind, "") for kind in ("hba", "link", "array", "volume", "media") if kind not in kinds]
     level = {kind: number for number, kind in enumerate(LEVELS)}
     for stop in missing:
@@ -41,7 +41,7 @@ def io_path(topology: Topology) -> tuple[Stop, ...]:
 
 
 def load_and_machines(topology: Topology, load: str) -> list[str]:
-    """Return a load, the virtual machine that it runs on and the host below, as far as they are known."""
+    """Return a load, its virtual machine and the host below, as far as they are known."""
     machine, host = machine_of(topology, load), host_of(topology, load)
     return [load, *dict.fromkeys(e for e in (machine, host) if e is not None and e != load)]
 
@@ -52,22 +52,22 @@ def _stops(topology: Topology, entities: Iterable[str]) -> Iterator[Stop]:
 
 
 def _host_stops(topology: Topology, loads: list[str]) -> Iterator[Stop]:
-    """Loads, machines, hosts, and their queues in which the load's I/O waits."""
+    """Loads, machines, hosts, and the hosts' queues in which the load's I/O waits."""
     machines = list(dict.fromkeys(m for load in loads if (m := machine_of(topology, load))))
     hosts = list(dict.fromkeys(h for load in loads if (h := host_of(topology, load))))
     queues = [t for load in loads for t in topology.related(load, "targets")]
     yield from _stops(topology, loads)
     guests = [machine for machine in machines if machine not in hosts]
     inside = [e for guest in guests for e in topology.related(guest, "attached_to")]
-    luns = _of_kind(topology, queues, "lun")
+    luns = _filter_kind(topology, queues, "lun")
     yield from _stops(topology, guests)
-    yield from _stops(topology, _of_kind(topology, [*queues, *inside], "vdisk"))
+    yield from _stops(topology, _filter_kind(topology, [*queues, *inside], "vdisk"))
     yield from _stops(topology, (lun for lun in luns if lun in inside))
     yield from _stops(topology, hosts)
     yield from _stops(topology, (lun for lun in luns if lun not in inside))
 
 
-def _of_kind(topology: Topology, entities: Iterable[str], kind: str) -> list[str]:
+def _filter_kind(topology: Topology, entities: Iterable[str], kind: str) -> list[str]:
     return [e for e in entities if topology.entities[e].kind == kind]
 
 
@@ -81,14 +81,14 @@ def _fabric_stops(topology: Topology, loads: list[str]) -> Iterator[Stop]:
     yield from _stops(topology, (path.hba for path in paths))
     for number in range(max(len(path.cables) for path in paths)):
         reached = [path for path in paths if number < len(path.cables)]
-        # The last link of a shorter path stands directly before its target port, too.
+        # The last link of a shorter path comes directly before its target port, too.
         yield from (Stop("link", path.cables[number].id) for path in reached)
         yield from _stops(topology, (s for path in reached if (s := _switch(topology, path, number))))
     yield from _stops(topology, (path.array_port for path in paths))
 
 
 def _switch(topology: Topology, path: IoPath, number: int) -> str | None:
-    """The switch at the remote end of the link of this number, from the host. None: the target, or not known."""
+    """The switch at the remote end of the link of this number, from the host. None: the target, or unknown."""
     if number + 1 >= len(path.cables):
         return None
     return switch_of(topology, path.cables[number + 1].switch_port)
@@ -99,9 +99,9 @@ def _array_stops(topology: Topology, loads: list[str]) -> Iterator[Stop]:
     ports = {path.array_port for path in io_paths(topology, *loads)}
     _, volumes = targets_of(topology, *loads)
     owners = [o for e in sorted(ports | volumes) for o in topology.related(e, "member_of")]
-    arrays = sorted(_of_kind(topology, owners, "array"))
+    arrays = sorted(_filter_kind(topology, owners, "array"))
     members = [member for array in arrays for member in topology.related(array, "member_of")]
-    yield from _stops(topology, sorted(_of_kind(topology, members, "controller")))
+    yield from _stops(topology, sorted(_filter_kind(topology, members, "controller")))
     yield from _stops(topology, arrays)
     yield from _stops(topology, sorted(volumes))
-    yield from _stops(topology, sorted(_of_kind(topology, members, "media")))
+    yield from _stops(topology, sorted(_filter_kind(topology, members, "media")))

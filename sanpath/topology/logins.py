@@ -13,16 +13,15 @@ _PORTS = ("hba", "array_port")
 
 
 def wwpn_without_name(entity: SourceEntity) -> str | None:
-    """Return the WWPN of an initiator or target port if its source has no better name for it. None: it has a better
-    name."""
+    """Return the WWPN of an initiator or target port if its source has no better name for it. None: it has one."""
     if entity.kind not in _PORTS:
         return None
     label = normalise("wwpn", entity.label or entity.local_id)
     return label if label in {normalise("wwpn", value) for value in entity.ids.get("wwpn", ())} else None
 
 
-def without_wrong_guesses(entities: Mapping[Local, SourceEntity]) -> dict[Local, SourceEntity]:
-    """Drop ports that a switch took for an initiator or a target, where another source shows that they are not."""
+def drop_wrong_guesses(entities: Mapping[Local, SourceEntity]) -> dict[Local, SourceEntity]:
+    """Drop initiators and targets that a switch only guessed, if another source reports another kind of port."""
     switches = {source for source, kind, _ in entities if kind == "switch"}
     guessed = {
         local: wwpn
@@ -38,12 +37,12 @@ def without_wrong_guesses(entities: Mapping[Local, SourceEntity]) -> dict[Local,
     return {local: entity for local, entity in entities.items() if local not in wrong}
 
 
-def at_members(links: Sequence[Link], kinds: Mapping[str, str]) -> Iterator[Link]:
-    """Yield the links with logins and cables at the members of an aggregate (port channel, LAG, trunk) in its place.
+def move_to_members(links: Sequence[Link], kinds: Mapping[str, str]) -> Iterator[Link]:
+    """Yield the links, with logins and cables moved from an aggregate (port channel, LAG, trunk) to its members.
 
-    Switches learn addresses and logins at the aggregate; bytes are counted, and cables plugged in, at its members. A
-    device may be behind each of them, unless others are plugged in there. Ports of another switch are as many as the
-    members, each at one of them; otherwise it is not known which is where. `kinds`: entity → kind.
+    Switches learn addresses and logins at the aggregate; bytes are counted, and cables connected, at its members. A
+    device may be behind each member that has no other cable. If another switch has as many ports as there are
+    members, each is at one of them; otherwise their order is unknown. `kinds`: entity → kind.
     """
     members: dict[str, list[str]] = defaultdict(list)
     for link in links:
@@ -68,22 +67,22 @@ def at_members(links: Sequence[Link], kinds: Mapping[str, str]) -> Iterator[Link
         others = {
             link: next(end for end in (link.from_entity, link.to_entity) if end != aggregate) for link in own_links
         }
-        of_switches = sorted(
+        switches = sorted(
             (link for link in own_links if kinds[others[link]] == "switch_port"), key=others.__getitem__
         )
-        if len(of_switches) == len(ports):
-            for link, port in zip(of_switches, ports, strict=True):
+        if len(switches) == len(ports):
+            for link, port in zip(switches, ports, strict=True):
                 yield _moved(link, aggregate, port)
         else:
-            yield from of_switches
+            yield from switches
         for link in own_links:
-            if link not in of_switches and not any(others[link] in devices[port] for port in ports):
+            if link not in switches and not any(others[link] in devices[port] for port in ports):
                 for port in [port for port in ports if not devices[port]] or ports:
                     yield _moved(link, aggregate, port)
 
 
 def _pairs(link: Link, near: Sequence[str], far: Sequence[str]) -> Iterator[Link]:
-    """Yield one link for each pair of members of two aggregates; the link itself, if these are not as many."""
+    """Yield a link for each pair of members of two aggregates; the link itself if their numbers differ."""
     if len(near) != len(far):
         yield link
         return
@@ -96,13 +95,13 @@ def _moved(link: Link, end: str, port: str) -> Link:
     return Link(link.relation, near, far, link.evidence)
 
 
-def nearest_logins(links: Iterable[Link], kinds: Mapping[str, str]) -> list[Link]:
-    """Return the links with every login at its nearest port only. `kinds`: entity → kind.
+def keep_nearest_logins(links: Iterable[Link], kinds: Mapping[str, str]) -> list[Link]:
+    """Return the links with every login only at its nearest port. `kinds`: entity → kind.
 
-    An NPV device logs in like a host. The hosts behind it log in at both switches: at the port of the device that
-    they are cabled to, and through its uplink at the upstream switch. An Ethernet switch, too, learns the addresses
-    behind its neighbours. So if a switch port has logged in at another switch port, the two are cabled. If a device
-    has logged in at several ports, a port that leads to the switch of another of these ports only becomes `known_at`.
+    An NPV device logs in like a host. The hosts behind it log in at both switches: at their own port of the device,
+    and through its uplink at the upstream switch. An Ethernet switch also learns the addresses behind its neighbours.
+    So if a switch port has logged in at another switch port, the two are cabled. If a device has logged in at several
+    ports, a login becomes `known_at` if its port leads to the switch of another of these ports.
     """
     cables: dict[frozenset[str], Link] = {}
     device_links: list[Link] = []

@@ -1,4 +1,4 @@
-"""One spelling for each machine: sources write its name in capitals or not, with its domain or without."""
+"""One spelling for each machine: sources write its name in upper or lower case, with or without its domain."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _WITH_DOMAIN = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)*\.[a-z][a-z0-9-]*")
 
 
 def spellings(names: Iterable[str]) -> dict[str, str]:
-    """Return name → its spelling, of all names that another one means as well. The first of `names` is preferred.
+    """Return name → its preferred spelling, for names that have several. The first of `names` is preferred.
 
-    Case does not matter (RFC 4343). A name without a domain is that of the only machine that has it with one.
+    Case does not matter (RFC 4343). A name without a domain means the only machine with that name in a domain.
     """
     first: dict[str, str] = {}
     for name in names:
@@ -30,7 +30,7 @@ def spellings(names: Iterable[str]) -> dict[str, str]:
     return first
 
 
-def with_spelling(name: str, known: Mapping[str, str]) -> str:
-    """Return the name of a machine, or of a part of it (`machine/part`), with the spelling of the machine."""
+def spell_machine(name: str, known: Mapping[str, str]) -> str:
+    """Return the name of a machine, or of a part of it (`machine/part`), in the machine's spelling."""
     machine, slash, part = name.partition("/")
     return f"{known.get(machine.casefold(), machine)}{slash}{part}"

@@ -27,7 +27,7 @@ _NOUNS = {
 }
 _NETWORK_PORT = re.compile(r"(eth|en[ops]\d|enx|em\d|p\d+p\d|bond|team|vmnic|iqn\.).*", re.IGNORECASE)
 _HBA = re.compile(r"(vmhba|vhba|hba|fc).*|host\d+|[0-9a-f]{16}|([0-9a-f]{2}:){7}[0-9a-f]{2}", re.IGNORECASE)
-"""How operating systems and fabrics name the ports of a host: that of Fibre Channel by its WWPN, for one."""
+"""Names of host ports in operating systems and fabrics, such as the WWPN for Fibre Channel."""
 IDENTIFIER = re.compile(r"(naa|eui|t10|uuid|iqn|nqn)[.:].*|[0-9a-f:]+")
 """Names that no person chose."""
 _ENTITY = re.compile(rf"(?<![\w:./-])({'|'.join(sorted(_NOUNS, key=len, reverse=True))}):(?=\w)")
@@ -35,13 +35,13 @@ _ENTITY = re.compile(rf"(?<![\w:./-])({'|'.join(sorted(_NOUNS, key=len, reverse=
 
 
 def short_name(entity: str) -> str:
-    """Return the name of an entity without its kind; a link is its two ends: sw1/fc1/7 - fa1/CT0.FC0."""
+    """Return the name of an entity without its kind; for a link its two ends: sw1/fc1/7 - fa1/CT0.FC0."""
     return (entity.partition(":")[2] or entity).replace("--", " - ")
 
 
 def noun(entity: str, technology: object = None) -> str:
     """The kind of an entity in words: switch port, array. A port of a host is an HBA or a network port, by its
-    technology, or by its name where that is not known; a block device is a LUN if it is named by its identifier."""
+    technology, or if that is unknown by its name; a block device named by its identifier is a LUN."""
     kind, _, name = entity.partition(":")
     own = name.rpartition("/")[2]
     if kind == "hba":
@@ -59,13 +59,13 @@ def _initiator(name: str, technology: object) -> str:
 
 
 def named(noun_words: str, name: str) -> str:
-    """A name with its noun in front, but "array1" and not "array array1"."""
+    """A name after its noun, but "array1" and not "array array1"."""
     has_noun = re.match(rf"{re.escape(noun_words)}(?![a-z])", name, re.IGNORECASE)
     return name if has_noun else f"{noun_words} {name}"
 
 
 def in_words(text: str) -> str:
-    """A sentence with entities by their ids, in which these have nouns instead: `lun:db1/sda` is "device db1/sda"."""
+    """A sentence with nouns in place of the kinds of entity ids: `lun:db1/sda` becomes "device db1/sda"."""
     parts, position = [], 0
     for found in _ENTITY.finditer(text):
         entity = re.split(r"[\s,;)]", text[found.start() :], maxsplit=1)[0]

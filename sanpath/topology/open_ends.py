@@ -1,4 +1,4 @@
-"""Links of paths that cannot be followed to their end, because a switch in the middle is not read.
+"""Links of paths that cannot be followed to their end, because a switch between them is not read.
 
 Starting from the test's initiators and from its array ports, every link between switches and every port without a
 known peer may carry the test's I/O.
@@ -15,7 +15,7 @@ from sanpath.topology.topology import Topology
 
 
 def open_ends(topology: Topology, loads: Sequence[str]) -> list[Cable]:
-    """Return the links that may carry the I/O of loads without a known path. A port without a known peer is a
+    """Return the links that may carry the I/O of loads without a known path. A port without a known peer counts as a
     link."""
     end_cables = cables(topology)
     initiators = {hba for load in loads for hba in initiators_of(topology, load)}
@@ -23,11 +23,11 @@ def open_ends(topology: Topology, loads: Sequence[str]) -> list[Cable]:
     arrays = {array for volume in volumes for array in topology.related(volume, "member_of", "array")}
     targets = ports | {port for array in arrays for port in topology.related(array, "member_of", "array_port")}
     switch_by_port, peer_by_port = _owners(topology), _peers(topology)
-    # Where nothing names the test's initiators or target ports, they may be any.
+    # If no source names the test's initiators or target ports, they may be any.
     at_hosts = [c for c in end_cables if (not initiators.isdisjoint(c.devices) if initiators else c.side == "host")]
     at_arrays = [c for c in end_cables if (not targets.isdisjoint(c.devices) if targets else c.side == "array")]
-    near_host = _reached(switch_by_port, peer_by_port, (cable.switch_port for cable in at_hosts))
-    near_array = _reached(switch_by_port, peer_by_port, (cable.switch_port for cable in at_arrays))
+    near_host = _reachable_switches(switch_by_port, peer_by_port, (cable.switch_port for cable in at_hosts))
+    near_array = _reachable_switches(switch_by_port, peer_by_port, (cable.switch_port for cable in at_arrays))
     cabled_ports = {c.switch_port for c in end_cables}
     free = {port: switch for port, switch in switch_by_port.items() if port not in cabled_ports}
     only_host, only_array = (
@@ -51,7 +51,7 @@ def _owners(topology: Topology) -> dict[str, str]:
 
 
 def _peers(topology: Topology) -> dict[str, str]:
-    """Return port of a switch → port of another one that it is cabled to, in both directions."""
+    """Return switch port → switch port at the other end of its cable, in both directions."""
     peers: dict[str, str] = {}
     for link in topology.links:
         kinds = {topology.entities[end].kind for end in (link.from_entity, link.to_entity)}
@@ -60,10 +60,10 @@ def _peers(topology: Topology) -> dict[str, str]:
     return peers
 
 
-def _reached(
+def _reachable_switches(
     switch_by_port: Mapping[str, str], peer_by_port: Mapping[str, str], ports: Iterable[str]
 ) -> dict[str, int]:
-    """Return the switches of these ports, and all that links between switches lead to: switch → fewest such links."""
+    """Return the switches that can be reached from these ports → fewest links between switches."""
     neighbours: dict[str, set[str]] = {}
     for port, peer in peer_by_port.items():
         if port in switch_by_port and peer in switch_by_port:
@@ -91,7 +91,7 @@ def _between(
 
     for port, switch in free.items():
         peer = peer_by_port.get(port)
-        # A link between switches is that of the port nearer to the end: it faces away from there.
+        # A link between switches is counted at the port nearer to the end, which faces away from it.
         if switch not in hops or (peer is not None and from_end(peer) < from_end(port)):
             continue
         if peer is None:

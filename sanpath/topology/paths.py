@@ -13,17 +13,17 @@ from sanpath.errors import RecordingError
 from sanpath.topology.keys import INITIATOR_KEYS
 from sanpath.topology.topology import Topology
 
-_HOPS = 14
-"""Longest path that is searched: initiator, port, switch, port and so on over four switches. Without a limit, a mesh
-would have too many."""
-_ROUTES = 16
-"""Most routes of equal length between an initiator and a target port that are distinguished: parallel ISLs."""
-MOST_PATHS = 200_000
-"""A hundred hosts of four ports each have 51,200 to an array of 128. A file of some kilobytes can name millions."""
-_MOST_SEARCHED = 50_000_000
-"""Most links that are searched for the paths of a load: 500 initiators in a fabric of 50,000 ports. Minutes."""
+_MAX_HOPS = 14
+"""Maximum length of a path: initiator, port, switch, port and so on over four switches. Without a limit, a mesh would
+have too many paths."""
+_MAX_ROUTES = 16
+"""Maximum routes of equal length between an initiator and a target port: parallel ISLs."""
+MAX_PATHS = 200_000
+"""A hundred hosts with four ports each have 51,200 paths to an array with 128. A small file can name millions."""
+_MAX_SEARCHED_LINKS = 50_000_000
+"""Maximum links searched for the paths of a load: 500 initiators in a fabric of 50,000 ports. Takes minutes."""
 _VOLUME_KEYS = {"naa", "eui"}
-"""Identifiers that a LUN and the volume behind it have in common."""
+"""Identifiers that a LUN and its volume have in common."""
 _OPPOSITE: dict[Literal["host", "array"], Literal["host", "array"]] = {"host": "array", "array": "host"}
 
 
@@ -31,11 +31,11 @@ _OPPOSITE: dict[Literal["host", "array"], Literal["host", "array"]] = {"host": "
 class Cable:
     """A link: the switch port that counts its bytes, and the device at its other end.
 
-    `side`: whether the device belongs to the host, to the array, or is a port of another switch. `facing`: the end of
-    the path that the switch port is turned to. Data towards the host leaves a port that faces the host (tx), and
-    enters one that faces the array (rx). `group`: links that carry the test's I/O in parallel. `uplink_of`: the
-    initiators or target ports that share the link, where several have logged in at its port: another switch is cabled
-    to it, or an adapter with many names.
+    `side`: whether the device belongs to the host or the array, or is a port of another switch. `facing`: the end of
+    the path that the switch port faces. Data to the host leaves a port that faces the host (tx), and enters one that
+    faces the array (rx). `group`: links that carry the test's I/O in parallel. `uplink_of`: the initiators or target
+    ports that share the link, if several have logged in at its port: another switch is cabled to it, or an adapter
+    with many names.
     """
 
     id: str
@@ -52,7 +52,7 @@ class Cable:
         return self.uplink_of or (self.device,)
 
     def counter(self, direction: str) -> Literal["rx", "tx"]:
-        """Return which counter of the switch port counts the bytes of a direction."""
+        """Return the counter of the switch port that counts the bytes of a direction."""
         return "tx" if (direction == "read") == (self.facing == "host") else "rx"
 
     @property
@@ -86,12 +86,12 @@ def cables(topology: Topology) -> list[Cable]:
             names = [topology.entities[e].label for e in ((device, port) if side == "host" else (port, device))]
             cable = Cable(f"link:{names[0]}--{names[1]}", port, device, side, side, side)
             by_id[cable.id] = cable
-    return list(_with_uplinks(topology, by_id.values()))
+    return list(_merge_uplinks(topology, by_id.values()))
 
 
-def _with_uplinks(topology: Topology, all_cables: Iterable[Cable]) -> Iterator[Cable]:
+def _merge_uplinks(topology: Topology, all_cables: Iterable[Cable]) -> Iterator[Cable]:
     """Merge the cables of initiators or target ports that have logged in at one port: they share it (NPV, Access
-    Gateway, NPIV). A target port that names its array stands for its neighbours."""
+    Gateway, NPIV). A target port that names its array represents the others."""
     by_port: dict[tuple[str, str], list[Cable]] = {}
     for cable in all_cables:
         by_port.setdefault((cable.side, cable.switch_port), []).append(cable)
@@ -103,18 +103,18 @@ def _with_uplinks(topology: Topology, all_cables: Iterable[Cable]) -> Iterator[C
         if side == "host":
             yield replace(port_cables[0], id=f"link:uplink--{topology.entities[port].label}", uplink_of=devices)
         else:
-            named = [cable for cable in port_cables if topology.related(cable.device, "member_of", "array")]
-            yield replace(min(named or port_cables, key=lambda cable: cable.id), uplink_of=devices)
+            with_array = [cable for cable in port_cables if topology.related(cable.device, "member_of", "array")]
+            yield replace(min(with_array or port_cables, key=lambda cable: cable.id), uplink_of=devices)
 
 
 def array_of(topology: Topology, entity: str) -> str:
-    """Return the array that an entity is part of; the entity itself if it is part of none."""
+    """Return the array that an entity is part of; otherwise the entity itself."""
     return next(iter(topology.related(entity, "member_of", "array")), entity)
 
 
 def machine_of(topology: Topology, load: str) -> str | None:
-    """Return the virtual machine or host a load runs on. None: not known. Either may stand in for an unread load, and
-    so may a volume."""
+    """Return the virtual machine or host of a load. None: unknown. A machine or volume may represent an unread
+    load."""
     if load.startswith(("host:", "vm:")):
         return load
     if load.startswith("volume:"):
@@ -124,12 +124,12 @@ def machine_of(topology: Topology, load: str) -> str | None:
 
 
 def placed_loads(topology: Topology) -> list[str]:
-    """Return the loads and jobs of which it is known where they run."""
+    """Return the loads and jobs whose machine is known."""
     return [load.id for load in topology.of_kind("load") if machine_of(topology, load.id)]
 
 
 def root_of(topology: Topology, load: str) -> str:
-    """Return the load that a job belongs to; the load itself, if it belongs to none."""
+    """Return the load that a job belongs to; for a load, the load itself."""
     return next(iter(topology.uppers(load, "load")), load)
 
 
@@ -143,7 +143,7 @@ def machines_of(topology: Topology, load: str) -> list[str]:
 
 
 def hosts_of(topology: Topology, load: str) -> list[str]:
-    """Return the hosts a load runs on, directly or in virtual machines."""
+    """Return the hosts of a load, on which it runs directly or in virtual machines."""
     if (host := host_of(topology, load)) is not None:
         return [host]
     hosts: list[str] = []
@@ -167,44 +167,45 @@ def host_of(topology: Topology, load: str) -> str | None:
 
 
 def only_host(topology: Topology, loads: Sequence[str]) -> str | None:
-    """Return the host that all these loads run on. None: there are several, or it is not known of one of them."""
-    of_each = [hosts_of(topology, load) for load in loads]
-    hosts = {host for found in of_each for host in found}
-    return hosts.pop() if len(hosts) == 1 and all(of_each) else None
+    """Return the only host of these loads. None: there are several, or the host of a load is unknown."""
+    hosts_by_load = [hosts_of(topology, load) for load in loads]
+    hosts = {host for found in hosts_by_load for host in found}
+    return hosts.pop() if len(hosts) == 1 and all(hosts_by_load) else None
 
 
 def initiators_of(topology: Topology, load: str) -> list[str]:
-    """Return the initiator ports of the hosts a load runs on.
+    """Return the initiator ports of the hosts of a load.
 
-    Hosts also have adapters without a link to a switch, such as AHCI, and network interfaces for other traffic: of
-    those with a technology, only the ones with paths count, where any has one.
+    Hosts also have adapters without a link to a switch, such as AHCI, and network interfaces for other traffic. If
+    any adapter with a technology has paths, only those with paths count.
     """
     return [hba for host in hosts_of(topology, load) for hba in _initiators(topology, host)]
 
 
 def _initiators(topology: Topology, host: str) -> list[str]:
     found = topology.initiators_of_hosts.get(host)
-    if found is None:  # Needed hundreds of times in a diagnosis.
+    if found is None:  # Used hundreds of times in a diagnosis.
         paths = paths_of_luns(topology, topology.related(host, "attached_to", "lun"))
-        found = topology.initiators_of_hosts[host] = _with_paths(topology, paths, _linked(topology, host))
+        adapters = _linked_adapters(topology, host)
+        found = topology.initiators_of_hosts[host] = _adapters_with_paths(topology, paths, adapters)
     return found
 
 
-def _linked(topology: Topology, host: str) -> list[str]:
-    """Return the adapters of a host that something says to have a link; all, if nothing does."""
+def _linked_adapters(topology: Topology, host: str) -> list[str]:
+    """Return the adapters of a host that are linked according to some source; if there are none, all."""
     adapters = topology.related(host, "attached_to", "hba")
     entities = [topology.entities[hba] for hba in adapters]
     linked = [e.id for e in entities if e.attributes.get("technology") or not e.ids.keys().isdisjoint(INITIATOR_KEYS)]
     return linked or adapters
 
 
-def _with_paths(topology: Topology, paths: Iterable[str], adapters: Sequence[str]) -> list[str]:
-    """Return the adapters over which paths lead; all, where one of the paths does not say over which."""
+def _adapters_with_paths(topology: Topology, paths: Iterable[str], adapters: Sequence[str]) -> list[str]:
+    """Return the adapters with paths; if the adapter of a path is unknown, all."""
     ends = [topology.related(path, "attached_to", "hba") for path in paths]
     if not ends or not all(ends):
         return list(adapters)
     level = leading = {hba for hbas in ends for hba in hbas}
-    while level:  # The ports of a bond, or the port of a VLAN, carry what its paths carry.
+    while level:  # The ports of a bond, or the port of a VLAN, carry the traffic of its paths.
         level = {port for hba in level for port in topology.members(hba, "hba")} - leading
         leading = leading | level
     return [hba for hba in adapters if hba in leading]
@@ -216,16 +217,14 @@ def paths_of_luns(topology: Topology, luns: Iterable[str]) -> list[str]:
 
 
 def targets_of(topology: Topology, *loads: str) -> tuple[set[str], set[str]]:
-    """Return the target ports and volumes that loads address, by their own reports or their LUNs'; empty: not
-    known."""
+    """Return the target ports and volumes of loads, reported by themselves or by their LUNs; empty: unknown."""
     targets = [_targets(topology, load) for load in loads]
     return {port for ports, _ in targets for port in ports}, {volume for _, volumes in targets for volume in volumes}
 
 
 def luns_of(topology: Topology, load: str) -> list[str]:
-    """Return the LUNs that a load names; where it names no target, the only LUN of its machine, or the only
-    one behind the virtual disks of that. If a host replaces an unread load, all LUNs of the host; if a LUN does, that
-    LUN."""
+    """Return the LUNs that a load names. If it names no target: the only LUN of its machine, or behind its machine's
+    virtual disks. If a host represents an unread load: all its LUNs; if a LUN does: that LUN."""
     if load.startswith("host:"):
         return topology.related(load, "attached_to", "lun")
     if load.startswith("lun:"):
@@ -239,12 +238,12 @@ def luns_of(topology: Topology, load: str) -> list[str]:
 
 
 def _is_one_of(topology: Topology, load: str, loads: Set[str]) -> bool:
-    """Return whether a load, or the load that it is a job of, is one of these."""
+    """Return whether a load, or the load of a job, is one of these."""
     return not loads.isdisjoint((load, *topology.related(load, "member_of", "load")))
 
 
 def machine_luns(topology: Topology, *loads: str) -> set[str]:
-    """Return the LUNs of the machines of loads; those behind its virtual disks where a machine has none itself."""
+    """Return the LUNs of the machines of loads; for a machine without LUNs, those behind its virtual disks."""
     machines = {machine for load in loads for machine in machines_of(topology, load)}
     luns = {lun for machine in machines for lun in topology.related(machine, "attached_to", "lun")}
     if luns:
@@ -265,8 +264,8 @@ def _targets(topology: Topology, load: str) -> tuple[set[str], set[str]]:
 
 
 def _may_be_behind(topology: Topology, load: str, volume: str) -> bool:
-    """Return whether a volume to which no identifier leads may be that of a load: one of its LUNs has none of the
-    kinds that the volume has, or its LUNs are not known, nor a volume that no source reports."""
+    """Return whether a volume without a common identifier may belong to a load: one of its LUNs has no identifier of
+    the volume's kinds, or its LUNs are unknown and it names no unread volume."""
     if _is_one_of(topology, load, topology.with_unread_volume):
         return False
     luns, comparable = luns_of(topology, load), _VOLUME_KEYS & topology.entities[volume].ids.keys()
@@ -274,56 +273,57 @@ def _may_be_behind(topology: Topology, load: str, volume: str) -> bool:
 
 
 def io_paths(topology: Topology, *loads: str) -> list[IoPath]:
-    """Return every path that the loads' I/O can take: it is cabled, a zone lets it through where zones are read, and
-    the multipathing of the host has it where that is read. The byte counters show which of them carry it.
+    """Return every path that the loads' I/O can take: it is cabled, the zones allow it if they are read, and the
+    host's multipathing has it if that is read. The byte counters show which of them carry it.
 
-    Raises RecordingError for more than any load can have.
+    Raises RecordingError for more paths than any load can have.
     """
     paths = topology.paths_of_loads.get(loads)
-    if paths is None:  # Needed dozens of times in a diagnosis, and the search is slow.
+    if paths is None:  # Used dozens of times in a diagnosis, and the search is slow.
         cabled = cabled_paths(topology, *loads)
         visible = visible_ports(topology, cabled)
         zoned = [path for path in cabled if not visible[path.hba] or path.array_port in visible[path.hba]]
-        paths = topology.paths_of_loads[loads] = _of_multipathing(topology, zoned or cabled)
+        paths = topology.paths_of_loads[loads] = _filter_by_multipathing(topology, zoned or cabled)
     return list(paths)
 
 
 def visible_ports(topology: Topology, paths: Iterable[IoPath]) -> dict[str, set[str]]:
-    """Return initiator of a path → the target ports that its zones let it see. Empty: they were not read."""
+    """Return initiator of a path → the target ports that its zones allow. Empty: zones were not read."""
     return {hba: set(topology.related(hba, "zoned_with", "array_port")) for hba in {path.hba for path in paths}}
 
 
-def _of_multipathing(topology: Topology, paths: Sequence[IoPath]) -> list[IoPath]:
+def _filter_by_multipathing(topology: Topology, paths: Sequence[IoPath]) -> list[IoPath]:
     """Leave out what the multipathing has no path to: that of the load's LUNs, else that of the initiator.
 
     Target ports count where all its paths say where they lead. Nothing is left out where nothing would remain of a
     load or of an initiator: its paths may lie on a switch that is not read."""
-    of_load = {load: set(paths_of_luns(topology, luns_of(topology, load))) for load in {path.load for path in paths}}
-    over = {load: set(_with_paths(topology, of_load[load], [path.hba for path in paths])) for load in of_load}
-    paths = [path for path in paths if path.hba in over[path.load] or not over[path.load]]
-    led_to: dict[tuple[str, str], set[str]] = {}
+    loads, all_hbas = {path.load for path in paths}, [path.hba for path in paths]
+    load_paths = {load: set(paths_of_luns(topology, luns_of(topology, load))) for load in loads}
+    hbas = {load: set(_adapters_with_paths(topology, load_paths[load], all_hbas)) for load in loads}
+    paths = [path for path in paths if path.hba in hbas[path.load] or not hbas[path.load]]
+    ports_of: dict[tuple[str, str], set[str]] = {}
     for load, hba in {(path.load, path.hba) for path in paths}:
-        of_hba = topology.related(hba, "attached_to", "path")
-        own = [path for path in of_hba if path in of_load[load]] or of_hba
-        ends = [topology.related(path, "targets", "array_port") for path in own]
-        led_to[load, hba] = {port for ports in ends for port in ports} if all(ends) else set()
-    reached = {(path.load, path.hba) for path in paths if path.array_port in led_to[path.load, path.hba]}
+        hba_paths = topology.related(hba, "attached_to", "path")
+        multipaths = [path for path in hba_paths if path in load_paths[load]] or hba_paths
+        ends = [topology.related(path, "targets", "array_port") for path in multipaths]
+        ports_of[load, hba] = {port for ports in ends for port in ports} if all(ends) else set()
+    reached = {(path.load, path.hba) for path in paths if path.array_port in ports_of[path.load, path.hba]}
     return [
         path
         for path in paths
-        if (path.load, path.hba) not in reached or path.array_port in led_to[path.load, path.hba]
+        if (path.load, path.hba) not in reached or path.array_port in ports_of[path.load, path.hba]
     ]
 
 
 def cabled_paths(topology: Topology, *loads: str) -> list[IoPath]:
-    """Return every path that is cabled for the loads' I/O, also those that no zone lets through.
+    """Return every path that is cabled for the loads' I/O, including paths that no zone allows.
 
-    Raises RecordingError for more than any load can have.
+    Raises RecordingError for more paths than any load can have.
     """
     return [path for load in loads for path in _paths(topology, load)]
 
 
-def on_paths(topology: Topology) -> dict[str, dict[str, set[str]]]:
+def entities_on_paths(topology: Topology) -> dict[str, dict[str, set[str]]]:
     """Return kind → source → the source's own ids of the entities on the I/O paths of any load."""
     loads = [entity.id for entity in topology.of_kind("load")] or [host.id for host in topology.of_kind("host")]
     ends = {
@@ -357,13 +357,13 @@ def _paths(topology: Topology, load: str) -> list[IoPath]:
         frozenset((cable.switch_port, device)): cable for cable in cables(topology) for device in cable.devices
     }
     fabric = _fabric(topology, by_ends)
-    if len(owners) * fabric.number_of_edges() > _MOST_SEARCHED:
+    if len(owners) * fabric.number_of_edges() > _MAX_SEARCHED_LINKS:
         raise RecordingError(f"the recording has {len(owners):,} initiators of a load in too large a fabric")
     paths: list[IoPath] = []
     for hba, host in owners.items():
         # Routing between switches takes the shortest path (FSPF); over parallel links it spreads the exchanges. One
         # search serves all target ports: a recording may have thousands of each.
-        found = nx.predecessor(fabric, hba, cutoff=_HOPS) if hba in fabric else {}
+        found = nx.predecessor(fabric, hba, cutoff=_MAX_HOPS) if hba in fabric else {}
         towards_hba = cast("dict[str, list[str]]", found)
         for port in topology.of_kind("array_port"):
             array = next(iter(topology.related(port.id, "member_of", "array")), "")
@@ -373,17 +373,17 @@ def _paths(topology: Topology, load: str) -> list[IoPath]:
                 continue
             if port.id not in towards_hba:
                 continue
-            routes = _routes_by_known_ports(topology, hba, islice(_routes(towards_hba, port.id), _ROUTES))
+            routes = _routes_by_known_ports(topology, hba, islice(_routes(towards_hba, port.id), _MAX_ROUTES))
             paths += [
                 IoPath(load, host, hba, tuple(_cables(topology, nodes, by_ends)), port.id, array) for nodes in routes
             ]
-            if len(paths) > MOST_PATHS:
-                raise RecordingError(f"the recording has more than {MOST_PATHS:,} I/O paths of one load")
+            if len(paths) > MAX_PATHS:
+                raise RecordingError(f"the recording has more than {MAX_PATHS:,} I/O paths of one load")
     return paths
 
 
 def _routes(towards_hba: Mapping[str, Sequence[str]], port: str) -> Iterator[list[str]]:
-    """Yield the shortest routes from an initiator to a port. `towards_hba`: node → the nodes before it on these."""
+    """Yield the shortest routes from an initiator to a port. `towards_hba`: node → previous nodes on these routes."""
     before = towards_hba[port]
     if not before:
         yield [port]
@@ -393,7 +393,7 @@ def _routes(towards_hba: Mapping[str, Sequence[str]], port: str) -> Iterator[lis
 
 
 def _routes_by_known_ports(topology: Topology, hba: str, routes: Iterable[list[str]]) -> list[list[str]]:
-    """Return the routes through ports at which other switches know the initiator; all routes, where none does."""
+    """Return the routes through ports at which other switches know the initiator; if there are none, all routes."""
     all_routes = list(routes)
     known_ports = set(topology.related(hba, "known_at", "switch_port"))
     return [route for route in all_routes if not known_ports.isdisjoint(route)] or all_routes
@@ -416,7 +416,7 @@ def switch_of(topology: Topology, port: str) -> str | None:
 
 
 def _fabric(topology: Topology, by_ends: dict[frozenset[str], Cable]) -> nx.Graph[str]:
-    """Return the graph of what frames can cross: cables, and the inside of a switch."""
+    """Return the graph that frames can cross: cables, and connections inside a switch."""
     fabric: nx.Graph[str] = nx.Graph()
     for first, second in by_ends:
         fabric.add_edge(first, second)

@@ -1,4 +1,4 @@
-"""Joins what sources report into entities under one name each, with the evidence, and reports failed joins."""
+"""Joins the reports of all sources into entities under one name each, with the evidence, and reports failed joins."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from sanpath.recording.format.layout import CONFIG
 from sanpath.topology.descriptions import connect_described
 from sanpath.topology.keys import INITIATOR_KEYS, TRUST, Local, label_of, normalise
 from sanpath.topology.logins import (
-    at_members,
-    nearest_logins,
-    without_wrong_guesses,
+    drop_wrong_guesses,
+    keep_nearest_logins,
+    move_to_members,
     wwpn_without_name,
 )
-from sanpath.topology.machine_names import spellings, with_spelling
-from sanpath.topology.result_files import of_numbered_loads, on_only_machine
+from sanpath.topology.machine_names import spell_machine, spellings
+from sanpath.topology.result_files import link_to_only_machine, repeat_for_numbered_loads
 from sanpath.topology.same_entity import same_entities
 from sanpath.topology.topology import SAME_TRAFFIC, Topology, Unjoined
 from sanpath.topology.vm_moves import Report, links_at
@@ -26,11 +26,11 @@ from sanpath.topology.vm_moves import Report, links_at
 _LOCAL_KINDS = ("switch_port", "array_port", "controller", "volume", "media", "path")
 """Kinds whose names are unique only within their device."""
 _DECLARABLE_KINDS = ("load", "vm", "vdisk", "host", "hba", "lun")
-"""Kinds that the configuration alone may declare."""
+"""Kinds that only the configuration may declare."""
 _MACHINES = ("host", "vm")
-"""Kinds whose names are those of machines."""
+"""Kinds of machines."""
 _PARTS_OF_MACHINES = ("hba", "lun", "vdisk", "cgroup")
-"""Kinds whose names may begin with that of their machine and a slash."""
+"""Kinds whose names may begin with the machine's name and a slash."""
 
 
 def resolve(inventory: Iterable[Report], moment_us: int | None = None) -> Topology:
@@ -44,13 +44,13 @@ def resolve(inventory: Iterable[Report], moment_us: int | None = None) -> Topolo
     }
     links = links_at(inventory, moment_us)
     _add_configured(entities, links)
-    links |= {(CONFIG, link): None for link in of_numbered_loads(entities, links)}
-    for source, item in list(on_only_machine(entities, links)):
+    links |= {(CONFIG, link): None for link in repeat_for_numbered_loads(entities, links)}
+    for source, item in list(link_to_only_machine(entities, links)):
         if isinstance(item, SourceEntity):
             entities[source, item.kind, item.local_id] = item
         else:
             links[source, item] = None
-    entities = without_wrong_guesses(entities)
+    entities = drop_wrong_guesses(entities)
     names = _names(entities, links)
     topology = Topology()
     _make_entities(topology, entities, names, links, _duplicate_ports(entities, links))
@@ -58,14 +58,14 @@ def resolve(inventory: Iterable[Report], moment_us: int | None = None) -> Topolo
     _make_links(topology, links)
     _attach_initiators(topology)
     connect_described(topology)
-    _back_luns(topology)
-    _back_guest_devices(topology)
+    _link_luns_to_volumes(topology)
+    _link_guest_devices(topology)
     topology.index_kinds()
     return topology
 
 
 def _add_configured(entities: dict[Local, SourceEntity], links: Iterable[tuple[str, SourceLink]]) -> None:
-    """Add entities that are named only in links of the configuration."""
+    """Add entities named only in links of the configuration."""
     for source, link in links:
         for kind, name in (link.from_end, link.to_end):
             if source == CONFIG and kind in _DECLARABLE_KINDS:
@@ -73,9 +73,8 @@ def _add_configured(entities: dict[Local, SourceEntity], links: Iterable[tuple[s
 
 
 def _names(entities: Mapping[Local, SourceEntity], links: Iterable[tuple[str, SourceLink]]) -> dict[Local, str]:
-    """Name each entity as people do: ports and volumes after their device, disks after their machine. A switch or
-    array has the name of its source, unless the source reports several. If only the WWPN of a port is known, it is
-    the port's name."""
+    """Return report → entity name: ports and volumes after their device, disks after their machine. A switch or array
+    is named after its source, unless the source reports several. A port with only a known WWPN is named by it."""
     machines = {
         link.from_end[1]: link.to_end[1]
         for _, link in links
@@ -110,11 +109,11 @@ def _names(entities: Mapping[Local, SourceEntity], links: Iterable[tuple[str, So
             names[local] = f"{attached[local]}/{label}"
         else:
             names[local] = label
-    return _with_one_spelling(names)
+    return _unify_spellings(names)
 
 
-def _with_one_spelling(names: Mapping[Local, str]) -> dict[Local, str]:
-    """Spell machines alike in all names: as the configuration does, else as a hypervisor or the first source does."""
+def _unify_spellings(names: Mapping[Local, str]) -> dict[Local, str]:
+    """Spell machines alike in all names: as the configuration does, else a hypervisor, else the first source."""
     of_machines = sorted(
         (source != CONFIG, kind == "host", source, name)
         for (source, kind, _), name in names.items()
@@ -122,7 +121,7 @@ def _with_one_spelling(names: Mapping[Local, str]) -> dict[Local, str]:
     )
     known = spellings(name for *_, name in of_machines)
     return {
-        local: with_spelling(name, known) if local[1] in _MACHINES or local[1] in _PARTS_OF_MACHINES else name
+        local: spell_machine(name, known) if local[1] in _MACHINES or local[1] in _PARTS_OF_MACHINES else name
         for local, name in names.items()
     }
 
@@ -132,8 +131,8 @@ def _duplicate_ports(
 ) -> list[tuple[Local, Local]]:
     """Return pairs of ports, and of their switches, that are the same although two sources read them.
 
-    A cable has one end: where two sources see the same WWPN logged in at ports of the same name, they read the same
-    switch under two names."""
+    A cable has one end: if two sources report the same WWPN at ports of the same name, they read the same switch.
+    """
     first_ports: dict[tuple[str, str], Local] = {}
     pairs = []
     for source, link in links:
@@ -154,7 +153,7 @@ def _duplicate_ports(
 
 
 def _have_different_wwpns(first: SourceEntity, second: SourceEntity) -> bool:
-    """Return whether the ports' own WWPNs differ: both ends of an uplink see the logins that pass through it."""
+    """Return whether the ports' own WWPNs differ: both ends of an uplink report the logins that pass it."""
     first_wwpns, second_wwpns = (
         {normalise("wwpn", v) for v in entity.ids.get("wwpn", ())} for entity in (first, second)
     )
@@ -200,7 +199,7 @@ def _entity(members: list[tuple[Local, SourceEntity]], name: str) -> Entity:
 def _join_guests(topology: Topology) -> None:
     """Join each guest that is read as a host to the virtual machine of its name.
 
-    A hypervisor reports that, or sanpath.yaml declares it, unless it declares a host of this name as well.
+    A hypervisor reports that name, or sanpath.yaml declares it, unless that declares a host of this name as well.
     """
     vms = {vm.label: vm.id for vm in topology.of_kind("vm")}
     for host in topology.of_kind("host"):
@@ -225,10 +224,10 @@ def _make_links(topology: Topology, source_links: Iterable[tuple[str, SourceLink
     for source, link in source_links:
         ends = [_entity_at_end(topology, by_key, source, *end) for end in (link.from_end, link.to_end)]
         if link.relation == "zoned_with" and [e and topology.entities[e].kind for e in ends] != ["hba", "array_port"]:
-            # A zone may list two ports of one role, and ports that the name server does not know.
+            # A zone may list two ports of the same role, and ports unknown to the name server.
             continue
         for end, end_id in zip((link.from_end, link.to_end), ends, strict=True):
-            # An Ethernet switch learns every address in the network: those that match no entity are not reported.
+            # An Ethernet switch learns every address in the network: those without an entity are not reported.
             if end_id is None and (link.relation, end[0]) != ("logged_in", "mac"):
                 topology.unjoined.append(_unjoined(topology, source, end, link))
         if link.relation == "targets" and ends[0] and ends[1] is None and link.to_end[0] in (*TRUST, "volume"):
@@ -240,7 +239,7 @@ def _make_links(topology: Topology, source_links: Iterable[tuple[str, SourceLink
     topology.unjoined = list(dict.fromkeys(topology.unjoined))
     links = [Link(*key, tuple(dict.fromkeys(texts))) for key, texts in evidence.items()]
     kinds = {entity.id: entity.kind for entity in topology.entities.values()}
-    for joined in nearest_logins(at_members(links, kinds), kinds):
+    for joined in keep_nearest_logins(move_to_members(links, kinds), kinds):
         topology.add_link(joined)
 
 
@@ -267,8 +266,8 @@ def _unjoined(topology: Topology, source: str, end: tuple[str, str], link: Sourc
 
 
 def _attach_initiators(topology: Topology) -> None:
-    """Attach each initiator port without a host to the host that lists its identifier, as arrays list them, or that
-    the configuration names it after, HOST/PORT."""
+    """Attach each initiator port without a host to the host that lists its identifier, as arrays do, or that the
+    configuration names before it: HOST/PORT."""
     hosts = {
         (key, value): host.id
         for host in topology.of_kind("host")
@@ -288,7 +287,7 @@ def _attach_initiators(topology: Topology) -> None:
             topology.add_link(Link("attached_to", hba.id, named, (f"{CONFIG}: its name",)))
 
 
-def _back_luns(topology: Topology) -> None:
+def _link_luns_to_volumes(topology: Topology) -> None:
     """Link each LUN to the volume with its SCSI or NVMe identifier.
 
     Linux names an NVMe namespace by its UUID where it has one, and only else by its NGUID (sysfs, wwid)."""
@@ -311,7 +310,7 @@ def _back_luns(topology: Topology) -> None:
         for identifier in identifiers:
             if identifier in volumes:
                 topology.add_link(Link("backed_by", lun.id, volumes[identifier], (f"identifier {identifier}",)))
-            # A host also has local disks, so only LUNs that the test or the configuration names are reported.
+            # A host also has local disks, so only LUNs named by the test or the configuration are reported.
             elif topology.related(lun.id, "targets") or any(source == CONFIG for source, _ in lun.known_as):
                 topology.unjoined.append(
                     Unjoined(f"{lun.id} ({identifier})", "no array presents a volume with this identifier")
@@ -319,7 +318,7 @@ def _back_luns(topology: Topology) -> None:
 
 
 def _is_path(topology: Topology, lun: Entity) -> bool:
-    """Whether a block device is a path of another one, which has its identifier."""
+    """Return whether a block device is a path of another one with the same identifier."""
     return any(
         link.from_entity == lun.id
         and topology.entities[link.to_entity].kind == "lun"
@@ -329,11 +328,11 @@ def _is_path(topology: Topology, lun: Entity) -> bool:
     )
 
 
-def _back_guest_devices(topology: Topology) -> None:
+def _link_guest_devices(topology: Topology) -> None:
     """Link each block device of a guest to the virtual disk with its serial number or identifier.
 
-    Both are unique only within a machine, because images are copied with their settings: so they are not join
-    keys."""
+    Both are unique only within a machine, because images are copied with their settings: so they are no join keys.
+    """
     for disk in topology.of_kind("vdisk"):
         machines = {topology.entities[vm].label for vm in topology.related(disk.id, "attached_to", "vm")}
         for lun in topology.of_kind("lun") if machines else ():

@@ -1,6 +1,6 @@
-"""What result files leave out: their machine, and lines of sanpath.yaml about the other files of one test.
+"""What result files leave out: their machine, and lines of sanpath.yaml that name only the first of several files.
 
-Both are found when a recording is read, so that the order in which files were imported does not matter.
+Both are added when a recording is read, so that the order of the imports does not matter.
 """
 
 from __future__ import annotations
@@ -17,45 +17,45 @@ from sanpath.topology.machine_names import spellings
 
 _EVIDENCE = "the only machine of the recording"
 _NUMBERED = re.compile(r"(.+)-\d+")
-"""The load of a further file of the same generator, as an import names it."""
+"""An import's name for the load of a further file of the same generator."""
 
 
-def on_only_machine(
+def link_to_only_machine(
     entities: Mapping[Local, SourceEntity], links: Collection[tuple[str, SourceLink]]
 ) -> Iterator[tuple[str, SourceEntity | SourceLink]]:
-    """Yield (source, entity or link) for each source with a load or block devices that says nothing of its machine.
+    """Yield (source, entity or link) for each source with a load or block devices but without a machine.
 
-    Nothing if the recording has several machines. A hypervisor does not count: the file is of the guest that is read,
-    or of the only one that there is.
+    Nothing if the recording has several machines. A hypervisor does not count: the file is from the guest that is
+    read, or from the only guest.
     """
     parts = _without_machine(entities, links)
     machines = _machines(entities, links) if parts else []
     if len(machines) != 1:
         return
     for source, locals_of_source in parts.items():
-        for item in on_machine(source, machines[0], locals_of_source, _EVIDENCE):
+        for item in link_to_machine(source, machines[0], locals_of_source, _EVIDENCE):
             yield source, item
 
 
-def on_machine(
+def link_to_machine(
     source: str, name: str, parts: Collection[tuple[str, str]], evidence: str
 ) -> Iterator[SourceEntity | SourceLink]:
     """Yield what a file would report if it named its machine.
 
     `source`: that of the file. `parts`: its loads and block devices, (kind, local id)."""
-    # What the file tells of its machine itself has the name of the source.
+    # A machine named in the file itself has the name of the source.
     for machine_id in dict.fromkeys((name, source)):
         yield SourceEntity("host", machine_id, name, {"name": (name,)})
     for kind, local_id in parts:
         yield SourceLink("runs_on" if kind == "load" else "attached_to", (kind, local_id), ("host", name), evidence)
 
 
-def of_numbered_loads(
+def repeat_for_numbered_loads(
     entities: Mapping[Local, SourceEntity], links: Collection[tuple[str, SourceLink]]
 ) -> Iterator[SourceLink]:
-    """Yield a line of sanpath.yaml about a load once more for each further result file of it, such as `fio-2`.
+    """Yield a copy of a load's link in sanpath.yaml for each further result file of that load, such as `fio-2`.
 
-    Not for a file with a line of its own, nor for one of another machine.
+    Not for a file with its own line, nor for one of another machine.
     """
     machines: dict[str, set[str]] = defaultdict(set)
     declared: dict[str, list[SourceLink]] = defaultdict(list)
@@ -93,7 +93,7 @@ def _without_machine(
 
 
 def _machines(entities: Mapping[Local, SourceEntity], links: Collection[tuple[str, SourceLink]]) -> list[str]:
-    """Return the names of the machines that are read or declared: an array only knows hosts."""
+    """Return the names of the machines that are read or declared, not of those that only an array reports."""
     arrays = {source for source, kind, _ in entities if kind == "array"} - {CONFIG}
     names = [label_of(entities, local) for local in entities if local[1] == "host" and local[0] not in arrays]
     guests: dict[str, set[str]] = defaultdict(set)
@@ -106,6 +106,6 @@ def _machines(entities: Mapping[Local, SourceEntity], links: Collection[tuple[st
     for host, of_host in guests.items():
         spelled = {known[guest.casefold()] for guest in of_host}
         read = spelled & machines.keys()
-        machines.pop(known.get(host, ""), None)  # A hypervisor runs no load of its own.
+        machines.pop(known.get(host, ""), None)  # A hypervisor runs no load itself.
         machines |= dict.fromkeys(sorted(read or spelled))
     return list(machines)

@@ -1,4 +1,4 @@
-"""Finds which reports of sources are about one entity: those with a name or join key in common."""
+"""Finds the reports of several sources about the same entity: they share a name or a join key."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from sanpath.model import SourceEntity, SourceLink
 from sanpath.topology.keys import TRUST, Local, normalise
 
 _COPIED_KEYS = ("iqn", "nqn", "ip")
-"""Keys that are set, not built in: clones of a machine have the same, and so have private networks of several."""
+"""Keys that are configured, not built in: clones of a machine share them, and so do several private networks."""
 _DEVICES = ("lun", "hba", "path", "vdisk")
-"""What a source reports of a host that it reads. An array knows hosts as well, and none of these."""
+"""Kinds that a source reports about a host that it reads. An array also knows hosts, but none of these."""
 
 Links = Iterable[tuple[str, SourceLink]]
 
@@ -24,11 +24,11 @@ def same_entities(
     links: Links,
     duplicates: Iterable[tuple[Local, Local]],
 ) -> dict[Local, set[Local]]:
-    """Return report → the reports about the same entity, itself among them; one without others is left out.
+    """Return report → all reports about the same entity, itself included; reports with no other are left out.
 
-    Machines that are read and have different names are different, although they may share an IQN, an NQN or an IP
-    address; so are their adapters. An array's host that has initiators of several of them is none of them.
-    `duplicates`: pairs that are known to be the same.
+    Machines that are read and have different names are different, even if they share an IQN, an NQN or an IP address;
+    so are their adapters. If an array's host has initiators of several machines, it is none of them. `duplicates`:
+    pairs that are known to be the same.
     """
     machines = _machines(entities, names, links)
     # Most entities share no key with any other.
@@ -37,7 +37,7 @@ def same_entities(
         if len(sharing) == 1:
             continue
         for group in _compatible(sharing, machines) if key in _COPIED_KEYS else (sharing,):
-            # The first is one that is read, so that all others are neighbours of it.
+            # The first is one that is read, so that all others become its neighbours.
             first, *others = sorted(group, key=lambda local: local not in machines)
             graph.add_edges_from((first, other) for other in others)
     graph.remove_nodes_from([*_between_machines(graph, machines)])
@@ -47,7 +47,7 @@ def same_entities(
 def _by_key(
     entities: Mapping[Local, SourceEntity], names: Mapping[Local, str]
 ) -> dict[tuple[str, str, str], list[Local]]:
-    """Return (kind, kind of key, value) → the reports that have it."""
+    """Return (kind, kind of key, value) → the reports with that key."""
     by_key: dict[tuple[str, str, str], list[Local]] = defaultdict(list)
     for local, entity in entities.items():
         by_key[entity.kind, "name", names[local]].append(local)
@@ -65,9 +65,9 @@ def _scope(kind: str, name: str) -> str:
 
 
 def _machines(entities: Mapping[Local, SourceEntity], names: Mapping[Local, str], links: Links) -> dict[Local, str]:
-    """Return report → the name of its machine, of hosts that are read, and of their adapters.
+    """Return report → name of its machine, for hosts that are read and their adapters.
 
-    A machine that is named by its address may be any.
+    A machine named by its address may be any machine.
     """
     machines: dict[Local, str] = {}
     for source, link in links:
@@ -83,7 +83,7 @@ def _machines(entities: Mapping[Local, SourceEntity], names: Mapping[Local, str]
 
 
 def _compatible(sharing: Sequence[Local], machines: Mapping[Local, str]) -> Iterator[Sequence[Local]]:
-    """Yield those with one copied key that may be the same: all, or those of each machine if there are several."""
+    """Yield the reports with a copied key that may be the same: all, or those of each of several machines."""
     by_machine: dict[str, list[Local]] = defaultdict(list)
     for local in sharing:
         if local in machines:
@@ -95,7 +95,7 @@ def _compatible(sharing: Sequence[Local], machines: Mapping[Local, str]) -> Iter
 
 
 def _between_machines(graph: nx.Graph[Local], machines: Mapping[Local, str]) -> Iterator[Local]:
-    """Yield the reports of hosts that only their keys connect with several machines: they are groups of hosts."""
+    """Yield the reports of hosts that are connected with several machines only by keys: they are groups of hosts."""
     for group in nx.connected_components(graph):
         read = [local for local in group if local in machines]
         if len({machines[local] for local in read}) < 2:

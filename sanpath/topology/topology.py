@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from sanpath.topology.paths import IoPath
 
 SAME_TRAFFIC = "same traffic"
-"""The source name of what was concluded from throughput: no source of sanpath.yaml can have a space in its name."""
+"""The source of links concluded from throughput: no source of sanpath.yaml can have a space in its name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unjoined:
-    """A join that was not found, and the reason."""
+    """A failed join and the reason."""
 
     subject: str
     reason: str
@@ -28,11 +28,11 @@ class Unjoined:
 class Topology:
     """The entities, their links, and the failed joins.
 
-    `links`: add_link adds to them. `known_as`: (source, kind, the source's own id) → entity. `with_unread_target`:
-    loads that name a target which no source reports, such as the address of a server. `with_unread_volume`: those of
-    them whose target is a volume, so that it is on no array whose volumes are read. `paths_of_loads`,
-    `initiators_of_hosts`: caches: loads → their I/O paths, host → its loads' initiators. The rest does not
-    change once it is resolved."""
+    `links`: use add_link to add one. `known_as`: (source, kind, the source's own id) → entity. `with_unread_target`:
+    loads with a target that no source reports, such as the address of a server. `with_unread_volume`: those of them
+    whose target is a volume, which is on no array that is read. `paths_of_loads`, `initiators_of_hosts`: caches:
+    loads → their I/O paths, host → its loads' initiators. Nothing else changes after the resolution.
+    """
 
     entities: dict[str, Entity] = field(default_factory=dict)
     links: list[Link] = field(default_factory=list)
@@ -46,7 +46,7 @@ class Topology:
     _by_kind: dict[str, list[Entity]] = field(default_factory=dict, compare=False, repr=False)
 
     def add_link(self, link: Link) -> None:
-        """Add a link, so that it is found from both ends."""
+        """Add a link that is found from both of its ends."""
         self.links.append(link)
         for end in {link.from_entity, link.to_entity}:
             self._links_of.setdefault(end, []).append(link)
@@ -58,12 +58,12 @@ class Topology:
         return sorted((e for e in self.entities.values() if e.kind == kind), key=lambda e: e.id)
 
     def index_kinds(self) -> None:
-        """Find the entities of a kind faster from now on: once no entity is added or replaced any more."""
+        """Speed up `of_kind` from now on: no entity may be added or replaced any more."""
         for entity in sorted(self.entities.values(), key=lambda entity: entity.id):
             self._by_kind.setdefault(entity.kind, []).append(entity)
 
     def related(self, entity: str, relation: str, kind: str | None = None) -> list[str]:
-        """Return the entities that `entity` has this relation to, in either direction. `kind` None: of any kind."""
+        """Return the entities that `entity` has this relation to, in either direction. `kind` None: any kind."""
         related = []
         for link in self._links_of.get(entity, ()):
             if link.relation == relation:
@@ -86,7 +86,7 @@ class Topology:
         return [link for link in self._links_of.get(entity, ()) if link.relation == "member_of"]
 
     def behind(self, entities: Iterable[str], kind: str) -> set[str]:
-        """Return the entities of a kind among these entities and those that back them, over all known levels."""
+        """Return the entities of a kind among these entities and those that back them, over all levels."""
         found: set[str] = set()
         level = set(entities)
         while level:

@@ -24,7 +24,7 @@ def _ports(topology: Topology) -> Iterator[str]:
                 port_id for relation in _LINKS for port_id in topology.related(port.id, relation, "switch_port")
             ]
             keys = [key for name in ("wwpn", "nqn", "iqn", "mac") for key in port.ids.get(name, ())]
-            # Without an identifier, no switch could report where the port is cabled.
+            # Without an identifier, no switch can report its cable.
             if keys and not switch_ports:
                 yield f"{role} {port.label} ({keys[0]}) is at no switch that is read"
 

@@ -1,4 +1,4 @@
-"""Virtual machines that move to another host during a run: where each ran at a given moment, and when it moved."""
+"""Virtual machines that move to another host during a run: where each ran at a given time, and when it moved."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sanpath.model import SourceEntity, SourceLink
 
 Report = tuple[str, int, SourceEntity | SourceLink]
-"""(source, when it was reported in microseconds on the recorder's clock, the report)."""
+"""(source, time of the report in microseconds on the recorder's clock, entity or link)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Move:
 
 
 def moves(reports: Iterable[Report]) -> list[Move]:
-    """Return every move of a virtual machine, in the order of time."""
+    """Return every move of a virtual machine, by time."""
     current_hosts: dict[tuple[str, str], str] = {}
     result = []
     links = [
@@ -42,10 +42,10 @@ def moves(reports: Iterable[Report]) -> list[Move]:
 
 
 def links_at(reports: Iterable[Report], moment_us: int | None) -> dict[tuple[str, SourceLink], None]:
-    """Return (source, link) of the links that hold at a moment, in order; None: at the end.
+    """Return the (source, link) that are valid at a time, in order; None: at the end.
 
-    A virtual machine has no links to hosts that it did not run on at the moment, nor to their LUNs. If the
-    configuration places a machine that moves, that link holds like the others: only while the machine ran there.
+    A virtual machine has no links to hosts on which it did not run at that time, nor to their LUNs. If the
+    configuration places a machine that moves, that link is also valid only while the machine ran there.
     """
     reports = list(reports)
     links = dict.fromkeys((source, item) for source, _, item in reports if isinstance(item, SourceLink))
@@ -81,7 +81,7 @@ def links_at(reports: Iterable[Report], moment_us: int | None) -> dict[tuple[str
 
 
 def _hosts_not_used(all_moves: list[Move], moment_us: int | None) -> Iterator[tuple[str, str, str]]:
-    """Yield (source, virtual machine, host) of the hosts that a machine does not run on at the moment."""
+    """Yield (source, virtual machine, host) for hosts on which a machine does not run at that time."""
     by_machine: dict[tuple[str, str], list[Move]] = {}
     for move in all_moves:
         by_machine.setdefault((move.source, move.vm), []).append(move)

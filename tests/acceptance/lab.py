@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from sanpath.comparison.compare import Comparison, compare, with_checks
+from sanpath.comparison.compare import Comparison, add_checks, compare
 from sanpath.diagnose import diagnose, judge_recording
 from sanpath.diagnosis.model import Bottleneck, Diagnosis
 from sanpath.recording.reading.recording import Recording
@@ -85,7 +85,7 @@ class Ran:
 
     def compared(self, after: Ran) -> Comparison:
         """What `compare` says of this run and a later one."""
-        return with_checks(compare(self.found, after.found), *judge_recording(Recording(self.place)))
+        return add_checks(compare(self.found, after.found), *judge_recording(Recording(self.place)))
 
 
 Record = Callable[..., Ran]

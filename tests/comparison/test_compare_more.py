@@ -11,9 +11,9 @@ import pytest
 from typer.testing import CliRunner
 
 from sanpath.cli import app
-from sanpath.comparison.compare import Comparison, compare, with_checks
+from sanpath.comparison.compare import Comparison, add_checks, compare
 from sanpath.comparison.differences import outcomes
-from sanpath.comparison.same_latency import at_latency, interpolated
+from sanpath.comparison.same_latency import compare_at_latency, interpolated
 from sanpath.comparison.side_by_side import side_by_side
 from sanpath.diagnose import judge_recording as judgements_of
 from sanpath.diagnosis.model import CurvePoint, Diagnosis, Setting
@@ -53,7 +53,7 @@ def runs(recordings: tuple[Recording, Recording]) -> tuple[Diagnosis, Diagnosis]
 
 @pytest.fixture(scope="module")
 def found(recordings: tuple[Recording, Recording], runs: tuple[Diagnosis, Diagnosis]) -> Comparison:
-    return with_checks(compare(*runs), *judgements_of(recordings[0]))
+    return add_checks(compare(*runs), *judgements_of(recordings[0]))
 
 
 def test_settings_that_differ_stand_side_by_side(found: Comparison) -> None:
@@ -76,7 +76,7 @@ def test_the_prediction_for_the_settings_that_changed_holds_what_came(found: Com
 def test_a_prediction_that_did_not_come_says_so(recordings: tuple[Recording, Recording], tmp_path: Path) -> None:
     """8GFC, and 5,000 IOPS: less than before."""
     worse = judged(run(tmp_path, 8, 5000))
-    checked = with_checks(compare(judged(recordings[0]), worse), *judgements_of(recordings[0]))
+    checked = add_checks(compare(judged(recordings[0]), worse), *judgements_of(recordings[0]))
     assert checked.outcome == "WORSE"
     assert [check.held for check in checked.checks] == [False] * 3
 
@@ -120,10 +120,10 @@ def test_throughput_at_the_same_latency_is_read_between_steps_and_never_beyond(
     runs: tuple[Diagnosis, Diagnosis],
 ) -> None:
     """Before 2.56 to 81.9 ms, after 1.28 to 41.0: at 41 ms twice as much; 50 ms was not tested after."""
-    (both,) = at_latency(runs, None)
+    (both,) = compare_at_latency(runs, None)
     assert both.latency_seconds == pytest.approx(0.041, rel=0.01)
     assert both.ops_per_second == pytest.approx((X, 2 * X), rel=0.01)
-    (refused,) = at_latency(runs, 0.05)
+    (refused,) = compare_at_latency(runs, 0.05)
     assert refused.ops_per_second == (pytest.approx(X, rel=0.01), None)
     assert refused.said == (
         "tested: before from 2.56 ms to 81.9 ms; after from 1.28 ms to 41.0 ms; nothing is extrapolated"
@@ -159,7 +159,7 @@ def test_prices_give_the_cost_of_an_operation_at_the_same_latency(
 
 def test_prices_of_several_elements_are_added_up(runs: tuple[Diagnosis, Diagnosis]) -> None:
     parts = [price("array:a", "10,000 USD"), price("switch:s", "2,500 USD")]
-    (same,) = at_latency([replace(run, figures=parts) for run in runs], None)
+    (same,) = compare_at_latency([replace(run, figures=parts) for run in runs], None)
     assert [cost and round(cost.high, 2) for cost in same.costs] == [2.0, 1.0]
 
 

@@ -7,8 +7,8 @@ import shlex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sanpath.probe.budget import Spent, rate_limit, rate_options, refused, step_seconds, unmeasured_bytes
-from sanpath.probe.experiment_steps import Order, in_flight_order, possible, start_order
+from sanpath.probe.budget import Spent, rate_limit, rate_options, refusal_reason, step_seconds, unmeasured_bytes
+from sanpath.probe.experiment_steps import Order, in_flight_order, possible_orders, start_order
 from sanpath.probe.plan import ProbePlan
 from sanpath.sweep import commands
 from tests.probe.plans import plan
@@ -43,13 +43,13 @@ def plans(draw: st.DrawFn) -> ProbePlan:
 @given(plans(), st.data())
 def test_no_step_is_outside_its_budget(drawn: ProbePlan, data: st.DataObject) -> None:
     """The storage moves as much as it likes, in the warm-up as well; only the limit of the rate holds it."""
-    budget, orders, spent = drawn.budget, [start_order(drawn), *possible(drawn)], Spent()
+    budget, orders, spent = drawn.budget, [start_order(drawn), *possible_orders(drawn)], Spent()
     moved = elapsed = unmeasured = measured = 0.0
     while True:
         order = data.draw(st.sampled_from(orders))
         if data.draw(st.booleans()):
             order = in_flight_order(drawn, data.draw(st.integers(1, 2000)), "knee", "", seconds=3 * drawn.seconds)
-        if refused(drawn, spent, order):
+        if refusal_reason(drawn, spent, order):
             break
         limit = rate_limit(drawn, spent, order)
         load_seconds = drawn.seconds if order.seconds is None else order.seconds
@@ -87,25 +87,25 @@ def test_fio_is_held_at_the_limit_over_all_its_processes(drawn: ProbePlan, limit
 def test_what_a_budget_refuses_is_said() -> None:
     small = plan(budget={"steps": 1, "bytes": "1g"})
     order = start_order(small)
-    assert refused(small, Spent(), order) == ""
-    assert refused(small, Spent(steps=1), order) == "the budget of 1 step is used"
-    assert "1,073,741,824 bytes" in refused(small, Spent(bytes=2**30), order)
+    assert refusal_reason(small, Spent(), order) == ""
+    assert refusal_reason(small, Spent(steps=1), order) == "the budget of 1 step is used"
+    assert "1,073,741,824 bytes" in refusal_reason(small, Spent(bytes=2**30), order)
     held = Spent(bytes=0.9 * 2**30, bytes_per_second=1e9)
-    assert "bytes is used" in refused(small, held, order), "a step at a tenth of the throughput tells nothing"
+    assert "bytes is used" in refusal_reason(small, held, order), "a step at a tenth of the throughput tells nothing"
     slow = plan(budget={"bytes_per_second": "4k"})
-    assert refused(slow, Spent(), start_order(slow)) == "the rate is below the least, 65,536 bytes a second"
+    assert refusal_reason(slow, Spent(), start_order(slow)) == "the rate is below the least, 65,536 bytes a second"
 
 
 def test_the_least_rate_of_diskspd_is_its_unit_in_every_thread() -> None:
     """Below it, DiskSpd would have no limit at all."""
     slow = plan(engine="diskspd", load={"in_flight": 64, "threads": 64, "block_bytes": "4k"}, hosts=["local"])
     slow = slow.model_copy(update={"budget": slow.budget.model_copy(update={"bytes_per_second": 100_000})})
-    assert "below the least, 128,000 bytes a second" in refused(slow, Spent(), start_order(slow))
+    assert "below the least, 128,000 bytes a second" in refusal_reason(slow, Spent(), start_order(slow))
 
 
 def test_without_writes_fio_itself_refuses_them() -> None:
     reading = plan()
-    for order in (start_order(reading), *possible(reading)):
+    for order in (start_order(reading), *possible_orders(reading)):
         words: tuple[str, ...] = commands.fio(reading.sweep_plan(), order.step)
         assert "--readonly" in words, shlex.join(words)
         assert not any("write" in word for word in words)
@@ -117,7 +117,7 @@ def names(orders: list[Order]) -> list[str]:
 
 def test_each_experiment_changes_what_it_is_called_after() -> None:
     mixed = plan(load={"block_bytes": "64k", "in_flight": 16, "read_ratio": 0.7})
-    orders = {order.experiment: order for order in possible(mixed)}
+    orders = {order.experiment: order for order in possible_orders(mixed)}
     start = mixed.start
     assert orders["more_in_flight"].step.in_flight == 32
     assert orders["fewer_in_flight"].step.in_flight == 8
@@ -132,4 +132,4 @@ def test_each_experiment_changes_what_it_is_called_after() -> None:
     assert orders["other_host"].host == "db2"
     assert "one_path" not in orders, "no path is named"
     alone = plan(hosts=["local"], target={"filename": "/dev/sdb"}, load={"in_flight": 1, "block_bytes": 512})
-    assert names(list(possible(alone))) == ["more_in_flight", "cached_range", "pause"]
+    assert names(list(possible_orders(alone))) == ["more_in_flight", "cached_range", "pause"]

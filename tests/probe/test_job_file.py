@@ -14,9 +14,9 @@ from typer.testing import CliRunner
 
 from sanpath.cli import app
 from sanpath.errors import SanpathError
-from sanpath.probe.experiment_steps import in_flight_order, possible
+from sanpath.probe.experiment_steps import in_flight_order, possible_orders
 from sanpath.probe.job_file import job_load
-from sanpath.probe.job_options import KEPT, LOAD
+from sanpath.probe.job_options import LOAD, UNCHANGED
 from sanpath.probe.plan import ProbePlan
 from sanpath.probe.plan_from_recording import RecordedLoad, plan_of
 from sanpath.sweep import commands
@@ -122,7 +122,7 @@ def test_without_direct_or_an_asynchronous_engine_the_load_is_as_of_the_job(tmp_
     assert "iodepth=8 has no effect: psync keeps one I/O outstanding per job, 4 in all" in said
     assert "direct=1 is not set" in said
     plan = plan_of_job(path)
-    assert "more_jobs" not in [order.experiment for order in possible(plan)]
+    assert "more_jobs" not in [order.experiment for order in possible_orders(plan)]
     knee = in_flight_order(plan, 7, "knee", "").step
     assert (knee.threads, knee.in_flight_per_thread) == (7, 1)
 
@@ -174,7 +174,7 @@ def test_what_a_probe_does_not_run_is_refused(tmp_path: Path, line: str, answer:
 lines = st.lists(
     st.tuples(
         st.sampled_from(
-            sorted({*LOAD, *KEPT, *("exec_prerun", "include", "filename", "output", "write_lat_log", "[x]")})
+            sorted({*LOAD, *UNCHANGED, *("exec_prerun", "include", "filename", "output", "write_lat_log", "[x]")})
         ),
         st.sampled_from(("1", "8k", "randwrite", "psync", "a:b", "zipf:1.2", "/etc/shadow", "x --rw=write", "$(id)"))
         | st.text(max_size=20),
@@ -197,7 +197,7 @@ def test_no_text_of_a_job_becomes_another_option(tmp_path: Path, given_lines: li
     words = commands.fio(made.sweep_plan(), made.start)
     assert words[:2] == ("fio", "--readonly")
     options = {word.partition("=")[0] for word in words[1:]}
-    assert options <= {f"--{name}" for name in {*PLANNED_FIO_OPTIONS, *KEPT, *OF_SANPATH}}
+    assert options <= {f"--{name}" for name in {*PLANNED_FIO_OPTIONS, *UNCHANGED, *OF_SANPATH}}
 
 
 def test_what_is_tested_is_named_by_the_person(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sanpath.probe.knee import STEPS, KneeFound, Point, knee, next_in_flight
+from sanpath.probe.knee import MAX_STEPS, KneeFound, Point, knee, next_in_flight
 from sanpath_lab.generator import draw
 from sanpath_lab.simulation import Simulation
 from sanpath_testbed.experiments import heaviest_step_alone
@@ -48,7 +48,7 @@ def closed_network(demands: list[float], delay_seconds: float) -> Measure:
 def test_of_any_closed_network(demands: list[float], delay_seconds: float) -> None:
     measure = closed_network(demands, delay_seconds)
     points, result = found(measure)
-    assert len(points) <= STEPS
+    assert len(points) <= MAX_STEPS
     if not result.is_reached:
         assert swept(measure).in_flight > 0.5 * MOST
         return
@@ -70,7 +70,7 @@ def test_a_first_step_that_counted_too_few_ios(demand: float, delay_seconds: flo
         return Point(1, point.ops_per_second / error, point.latency_seconds * error) if number == 1 else point
 
     points, result = found(measure)
-    assert len(points) <= STEPS
+    assert len(points) <= MAX_STEPS
     assert result.in_flight == pytest.approx(swept(exact).in_flight, rel=0.1)
 
 
@@ -84,7 +84,7 @@ def test_of_throughput_that_falls_again(contention: float, coherency: float) -> 
         return Point(number, ops, number / ops)
 
     points, result = found(measure)
-    assert len(points) <= STEPS
+    assert len(points) <= MAX_STEPS
     assert result.in_flight == pytest.approx(swept(measure).in_flight, rel=0.1)
 
 
@@ -102,7 +102,7 @@ def test_of_curves_of_the_lab(seed: int) -> None:
         return Point(number, ops, number / ops)
 
     points, result = found(measure)
-    assert len(points) <= STEPS
+    assert len(points) <= MAX_STEPS
     assert result.is_reached
     assert result.in_flight == pytest.approx(swept(measure).in_flight, rel=0.1)
 

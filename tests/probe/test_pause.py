@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sanpath.diagnosis.model import Diagnosis, Trial
-from sanpath.probe.budget import Spent, rate_limit, refused, step_seconds
+from sanpath.probe.budget import Spent, rate_limit, refusal_reason, step_seconds
 from sanpath.probe.choice import best_choice, expected_bits
 from sanpath.probe.experiment_steps import Order, order_of, start_order
 from sanpath.views import json, markdown, text
@@ -105,8 +105,8 @@ def test_reports_show_it_as_a_step(media: list[Diagnosis]) -> None:
 def test_it_costs_time_and_nothing_else() -> None:
     small = plan(budget={"steps": 2, "bytes": "1k", "bytes_per_second": "1k", "seconds": 60}, seconds=20)
     order = pause_of()
-    assert (rate_limit(small, Spent(), order), refused(small, Spent(), order)) == (None, "")
+    assert (rate_limit(small, Spent(), order), refusal_reason(small, Spent(), order)) == (None, "")
     assert step_seconds(small, order) == 23, "no warm-up"
-    assert refused(small, Spent(steps=2), order)
-    assert refused(small, Spent(seconds=40), order)
+    assert refusal_reason(small, Spent(steps=2), order)
+    assert refusal_reason(small, Spent(seconds=40), order)
     assert order_of(plan(experiments=["smaller_blocks"]), "pause", None, "") is None

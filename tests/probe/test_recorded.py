@@ -15,7 +15,7 @@ from sanpath.errors import SanpathError
 from sanpath.model import Scalar
 from sanpath.probe.budget import Spent
 from sanpath.probe.experiment_steps import Finish, Order
-from sanpath.probe.search import go_on_from
+from sanpath.probe.search import continue_from
 from sanpath.recording.reading.recording import Recording
 from sanpath_lab.generator import draw
 from sanpath_testbed.defects import Defects
@@ -168,7 +168,7 @@ def test_the_first_step_separates_the_suspects_and_the_load_follows(tmp_path: Pa
         recorder.end()
     verdict = diagnose(Recording(tmp_path / "r.sanpath")).verdict
     assert verdict.kind == "cannot_tell"
-    search = go_on_from(verdict)
+    search = continue_from(verdict)
     first = search(plan, None, Spent())
     assert isinstance(first, Order)
     assert first.experiment == "more_in_flight"
@@ -191,6 +191,6 @@ def test_without_room_for_the_comparison_nothing_is_run(tmp_path: Path) -> None:
     published(San(path, about=FIO, leave_out={"switch", "array"}), in_flight=(16,)).write()
     plan = probe_plan(heaviest_step_alone(draw(SEED).scenario))
     short = plan.model_copy(update={"budget": plan.budget.model_copy(update={"steps": 1})})
-    finish = go_on_from(diagnose(Recording(path)).verdict)(short, None, Spent())
+    finish = continue_from(diagnose(Recording(path)).verdict)(short, None, Spent())
     assert isinstance(finish, Finish)
     assert "no room for an experiment and for the load that it is compared with" in finish.reason

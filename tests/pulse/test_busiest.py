@@ -9,7 +9,7 @@ import pytest
 
 from sanpath.facts.samples.counters import PORT_SPEED
 from sanpath.model import Column, Rows, Table
-from sanpath.pulse.busiest import MOST_LINKS, busiest_links
+from sanpath.pulse.busiest import MAX_LINKS, busiest_links
 from sanpath.pulse.link_counters import Port, WiredLink
 from sanpath.pulse.poll_rounds import Rounds
 
@@ -64,6 +64,6 @@ def test_they_are_those_of_every_single_link(seed: int) -> None:
     drawn = random.Random(seed)
     rounds, links = polled(drawn, drawn.choice((32, 64))), wired(drawn)
     each = [now for link in links for now in busiest_links([link], rounds)]
-    expected = sorted(each, key=lambda now: now.utilisation, reverse=True)[:MOST_LINKS]
+    expected = sorted(each, key=lambda now: now.utilisation, reverse=True)[:MAX_LINKS]
     assert busiest_links(links, rounds) == expected
-    assert len(expected) == MOST_LINKS
+    assert len(expected) == MAX_LINKS

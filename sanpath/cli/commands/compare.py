@@ -97,14 +97,14 @@ def _several(recordings: list[Path], runs: list[Diagnosis], latency_seconds: flo
 
 
 def _two(recordings: list[Path], runs: list[Diagnosis], latency_seconds: float | None, form: Form) -> str:
+    from sanpath.comparison.compare import add_checks
     from sanpath.comparison.compare import compare as compared
-    from sanpath.comparison.compare import with_checks
     from sanpath.diagnose import judge_recording
     from sanpath.recording.reading.recording import Recording
     from sanpath.views import json
     from sanpath.views.compare import as_markdown, as_text
 
-    comparison = with_checks(compared(runs[0], runs[1], latency_seconds), *judge_recording(Recording(recordings[0])))
+    comparison = add_checks(compared(runs[0], runs[1], latency_seconds), *judge_recording(Recording(recordings[0])))
     match form:
         case Form.json:
             return json.render(comparison)

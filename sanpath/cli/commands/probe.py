@@ -101,7 +101,7 @@ def probe(
     from sanpath.masking import printable
     from sanpath.probe.budget import Spent
     from sanpath.probe.experiment_steps import Finish
-    from sanpath.probe.search import go_on_from
+    from sanpath.probe.search import continue_from
     from sanpath.recorder.request import RunRequest, SweepRequest
 
     if (after is not None) + knee + bool(objective) > 1:
@@ -112,10 +112,10 @@ def probe(
         typer.echo("\n".join(_command_lines(plan, allow_writes)))
         return
     if plan.load.job_file is not None:
-        from sanpath.probe.job_file import missing_target
+        from sanpath.probe.job_file import refuse_missing_target
 
-        missing_target(plan, plan.load.job_file)
-    recorded = None if before is None or after or knee or objective else go_on_from(before.verdict)
+        refuse_missing_target(plan, plan.load.job_file)
+    recorded = None if before is None or after or knee or objective else continue_from(before.verdict)
     search = recorded or _search(after, knee, objective)
     if before is not None and recorded and isinstance(finish := recorded(plan, None, Spent()), Finish):
         typer.echo(rendered(before, form, begin), nl=False)
@@ -188,11 +188,11 @@ def _search(after: Path | None, knee: bool, objective: str) -> Search:
 
 
 def _command_lines(plan: ProbePlan, allow_writes: bool) -> Iterator[str]:
-    from sanpath.probe.experiment_steps import possible, start_order
+    from sanpath.probe.experiment_steps import possible_orders, start_order
     from sanpath.sweep.commands import printed
 
     sweep = plan.sweep_plan(allow_writes)
-    for order in (start_order(plan), *possible(plan)):
+    for order in (start_order(plan), *possible_orders(plan)):
         where = f" on {order.host}" if len(plan.hosts) > 1 else ""
         yield f"# {order.experiment}: {order.step.name}{where}"
         seconds = f"# {plan.seconds:g} s without the load"

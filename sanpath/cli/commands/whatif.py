@@ -51,10 +51,10 @@ def whatif(
     prediction = what_if(facts, judgements, settings or (), relieve)
     if before is not None:
         from sanpath.cli.output import diagnosis_of
+        from sanpath.comparison.compare import add_checks
         from sanpath.comparison.compare import compare as compared
-        from sanpath.comparison.compare import with_checks
 
         comparison = compared(diagnosis_of(before), diagnosis_of(recording))
-        prediction = replace(prediction, checks=with_checks(comparison, *judge_recording(Recorded(before))).checks)
+        prediction = replace(prediction, checks=add_checks(comparison, *judge_recording(Recorded(before))).checks)
     width = None if sys.stdout.isatty() else 160
     typer.echo(json.render(prediction) if form is TextOrJson.json else as_text(prediction, width), nl=False)

@@ -10,7 +10,7 @@ from sanpath.facts.load.traffic import flows_of, moves_the_same, traffic_of
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.model import Step
 from sanpath.topology.paths import machines_of, root_of
-from sanpath.topology.result_files import on_machine
+from sanpath.topology.result_files import link_to_machine
 from sanpath.topology.topology import SAME_TRAFFIC, Topology
 from sanpath.topology.vm_moves import Report
 
@@ -65,5 +65,5 @@ def _joined(topology: Topology, load: str, machine: str) -> Iterator[Report]:
             for reported_by, local_id in entity.known_as
             if reported_by == source and root_of(topology, entity.id) == entity.id
         ]
-        for item in on_machine(source, name, parts, evidence):
+        for item in link_to_machine(source, name, parts, evidence):
             yield source, 0, item

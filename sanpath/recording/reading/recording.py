@@ -67,9 +67,7 @@ class Recording:
         self.folder = folder
         self._store = store_at(folder)
         if sample_cache is None and self._store.files is not None:
-            sample_cache = SampleCache(
-                self._store
-            )  # Each query would otherwise request every segment of the store again.
+            sample_cache = SampleCache(self._store)  # Otherwise each query would request every segment again.
         self._sample_cache = sample_cache
         self._segments: dict[str, list[layout.Segment]] = {}
         self._objects: dict[str, list[Any]] = {}
