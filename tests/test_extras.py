@@ -76,10 +76,10 @@ def test_a_simulated_san_that_needs_more_says_what_to_install(
 def test_without_the_live_view_there_are_lines_and_one_remark(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(live, "fits", lambda: True)
-    assert live.usable()
+    monkeypatch.setattr(live, "can_show_screen", lambda: True)
+    assert live.is_usable()
     monkeypatch.setitem(sys.modules, "textual", None)
-    assert not live.usable()
+    assert not live.is_usable()
     assert capsys.readouterr().err == (
         "sanpath: plain lines: the live view is not installed: pip install 'sanpath[live]'\n"
     )

@@ -1,4 +1,4 @@
-"""The command line: one command a module, nothing heavy imported before it is needed (completion runs this too)."""
+"""The command line: one command per module; nothing heavy is imported early, because completion runs this too."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def options(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Take the options that belong to no command; `--version` has been answered before this runs."""
+    """Take the options that belong to no command; `--version` has been handled before this runs."""
 
 
 app.command("init", short_help="Write a sanpath.yaml, by asking or as an example.")(init.init)
@@ -76,11 +76,11 @@ app.add_typer(lab.app, name="lab")
 
 
 _GARBAGE_OBJECTS = 20_000
-"""New objects after which garbage is looked for. With Python's 700 that takes a tenth of the start of a command."""
+"""New objects that trigger garbage collection. Python's 700 would take a tenth of a command's start."""
 
 
 _WrongUsage = cast("type[Exception]", typer.BadParameter.__mro__[1])
-"""UsageError of click, which comes with newer releases of typer, and a package of its own before."""
+"""UsageError of click, which newer releases of typer contain and older ones import."""
 
 
 def _print_wrong_usage(error: BaseException) -> None:
@@ -102,12 +102,12 @@ _REMEDIES = {
     errno.EDQUOT: "free space there, or choose another place",
     errno.ENAMETOOLONG: "choose a shorter name",
 }
-"""Error of the operating system → what to do about it."""
+"""Operating system error → what to do about it."""
 
 
 def _operating_system_words(error: OSError) -> str:
-    """Where an error of the operating system is, what it is, and what to do."""
-    # An open file that cannot be written does not tell its name.
+    """The place of an operating system error, the problem and the remedy."""
+    # If an open file cannot be written, the error does not name it.
     place = error.filename or ("the output" if error.errno in (errno.ENOSPC, errno.EDQUOT) else "")
     problem = error.strerror or str(error) or type(error).__name__
     remedy = _REMEDIES.get(error.errno or 0, "check this path or address")
@@ -115,8 +115,8 @@ def _operating_system_words(error: OSError) -> str:
 
 
 def main() -> None:
-    """Entry point. A mistake of the user, an error of the operating system, or another one that is raised on purpose,
-    is one line and an exit code, never a traceback."""
+    """Entry point. A user's mistake, an operating system error, or another expected error is one line and an exit
+    code, never a traceback."""
     gc.set_threshold(_GARBAGE_OBJECTS)
     try:
         code = app(standalone_mode=False)
@@ -134,14 +134,14 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit(ExitCode.INTERRUPTED)
     except BrokenPipeError:
-        # The reader of our output has gone (`| head`): nothing is left to be said.
+        # The reader of our output has gone (`| head`): nothing can be printed.
         sys.stderr.close()
         sys.exit(0)
     except OSError as error:
         print(f"sanpath: {_operating_system_words(error)}", file=sys.stderr)
         try:
             sys.stdout.flush()
-        except OSError:  # Python would try again at its end, and report that.
+        except OSError:  # Python would try again at its exit, and report that.
             with contextlib.suppress(OSError):
                 sys.stdout.close()
         sys.exit(ExitCode.USAGE)

@@ -1,4 +1,4 @@
-"""`sanpath init --yes`: a configuration of what this machine shows, without a question."""
+"""`sanpath init --yes`: a configuration from what this machine shows, without questions."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from sanpath.units import first_of
 _HEAD = "# Written by sanpath init --yes. Every key of every source: sanpath init --example --into example.yaml\n"
 _SNMP_PORT = 161
 _PUBLIC = "public"
-_LISTED = 6
-"""Most addresses that are listed in a line."""
+_MAX_LISTED = 6
+"""Maximum addresses in a line."""
 
 
 def defaults(hosts: Sequence[str], community: str) -> str:
     """Return the configuration, and print what was found and what was not.
 
-    `hosts`: HOST or HOST:PORT of switches to ask once. `community`: a reference to the SNMP community; "": public.
-    Raises UsageError: there is nothing to write, or a host or reference is malformed.
+    `hosts`: HOST or HOST:PORT of switches to contact once. `community`: a reference to the SNMP community; "":
+    public. Raises UsageError: there is nothing to write, or a host or reference is malformed.
     """
     secret = secret_from_reference(community, "--community") if community else SecretStr(_PUBLIC)
     named = [_host_and_port(host) for host in hosts]
@@ -60,16 +60,16 @@ def defaults(hosts: Sequence[str], community: str) -> str:
 def _print_surroundings(local: Surroundings) -> None:
     fio = shutil.which("fio")
     typer.echo(f"fio: {fio or 'not installed here'}")
-    typer.echo(f"multipath: {_listed(local.multipath) or 'no devices'}")
+    typer.echo(f"multipath: {_address_list(local.multipath) or 'no devices'}")
     for neighbour in local.neighbours:
         address = neighbour.address or "no IPv4 address announced"
         typer.echo(f"LLDP: {printable(f'{neighbour.interface} is cabled to {neighbour.name} ({address})')}")
     if local.arp:
-        typer.echo(f"ARP: {_listed(local.arp)} (not tried; if one is a switch: --host ADDRESS)")
+        typer.echo(f"ARP: {_address_list(local.arp)} (not tried; if one is a switch: --host ADDRESS)")
 
 
-def _listed(names: Sequence[str]) -> str:
-    return printable(first_of(names, _LISTED))
+def _address_list(names: Sequence[str]) -> str:
+    return printable(first_of(names, _MAX_LISTED))
 
 
 def _host_and_port(text: str) -> tuple[str, int]:

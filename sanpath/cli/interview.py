@@ -1,4 +1,4 @@
-"""The questions of `sanpath init`: each source is tried at once, and ports that are still missing are listed."""
+"""The questions of `sanpath init`: each source is tried immediately, and ports that are still missing are listed."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from sanpath.topology.unread_switches import missing_switches
 _HEAD = (
     "# Written by sanpath init. Every key: sanpath collectors show NAME; an example of all: sanpath init --example\n"
 )
-_GAPS = 6
-"""Most missing ports that are listed at once."""
+_MAX_GAPS = 6
+"""Maximum missing ports in a list."""
 _FIXED = ("name", "collector")
 
 
 class Interview:
-    """One conversation. `into`: the file to write; paths in it are relative to its folder."""
+    """One interview. `into`: the file to write; paths in it are relative to its folder."""
 
     def __init__(self, into: Path) -> None:
         self._into = into
@@ -41,7 +41,7 @@ class Interview:
         self._specs = [s for s in map(registry.spec, registry.names()) if s.config is not None]
 
     def run(self) -> str:
-        """Ask until the user is done. Returns the configuration. Raises UsageError when no source was named."""
+        """Ask until the user is done. Returns the configuration. Raises UsageError if no source was named."""
         typer.echo("Each source is tried right away. Press Enter to accept the value in [brackets].")
         while (spec := self._choose_collector()) is not None:
             self._ask_source(spec)
@@ -75,7 +75,7 @@ class Interview:
         return None
 
     def _ask_source(self, spec: Spec) -> None:
-        """Ask for one source and try it, until it answers, or the user keeps or drops it."""
+        """Ask for a source and try it until it answers, or the user keeps or drops it."""
         settings: dict[str, Any] = {"name": self._ask_name(spec), "collector": spec.name}
         while True:
             self._ask_keys(spec, settings)
@@ -85,7 +85,7 @@ class Interview:
                 break
             if choice == "drop":
                 break
-        for line in missing_switches(self._topology())[:_GAPS]:
+        for line in missing_switches(self._topology())[:_MAX_GAPS]:
             typer.echo(f"  still missing: {printable(line)}")
 
     def _ask_name(self, spec: Spec) -> str:
@@ -149,7 +149,7 @@ class Interview:
         return resolve(self._inventory)
 
     def _ask_load(self) -> list[str]:
-        """Ask which machine the load runs on, if sources have reported any. Returns links for the configuration."""
+        """Ask for the machine of the load, if sources have reported any. Returns links for the configuration."""
         topology = self._topology()
         machines = [e.id for kind in ("vm", "host") for e in topology.of_kind(kind)]
         if not machines:
@@ -166,7 +166,7 @@ class Interview:
         return [f"load:{load} runs_on {machines[int(answer) - 1]}"]
 
     def _hosts(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Hosts that are read over SSH: they can run a load as well (`sanpath run --on NAME`)."""
+        """Hosts that are read over SSH, which can also run a load (`sanpath run --on NAME`)."""
         for source in self._sources:
             schema = registry.spec(source["collector"]).config
             if (
@@ -178,7 +178,7 @@ class Interview:
 
 
 def _value(key: ConfigKey, answer: str) -> object:
-    """The typed value, as YAML would read it in the file; a text is not converted."""
+    """The typed value as YAML would read it in the file; text is not converted."""
     if key.type in ("text", "path"):
         return answer.strip()
     try:

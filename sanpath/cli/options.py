@@ -1,4 +1,4 @@
-"""Options that several commands share."""
+"""Options shared by several commands."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class TextOrJson(StrEnum):
 
 
 class FailOn(StrEnum):
-    """From which severity of a finding on the command ends with exit code 1."""
+    """The lowest severity of a finding for which the command ends with exit code 1."""
 
     never = "never"
     info = "info"
@@ -50,7 +50,7 @@ class FailOn(StrEnum):
 
 
 class PolicyOf(StrEnum):
-    """How soon the limits of rules are reached."""
+    """How early the limits of rules are reached."""
 
     aggressive = "aggressive"
     moderate = "moderate"
@@ -96,20 +96,20 @@ _FORMATS = {
 }
 """Suffix of a file → its format."""
 FormT = TypeVar("FormT", bound=StrEnum)
-# typer knows no unions: `location` gives a URL of an object store as a str.
+# typer supports no unions: `location` returns a URL of an object store as a str.
 Recording = Annotated[
     Path, typer.Argument(parser=location, metavar="RECORDING", help="A folder NAME.sanpath, or its URL in a store.")
 ]
 
 
 def format_of(form: FormT | None, into: Path, default: FormT) -> FormT:
-    """The format that was asked for, else that of the file's suffix, as far as there is such a format."""
+    """The requested format, else that of the file's suffix, if there is such a format."""
     name = _FORMATS.get(into.suffix.lower())
     return form or next((each for each in type(default) if each == name), default)
 
 
 def choice(rules: Path | None, config: Path | None, policy: PolicyOf | None) -> Choice:
-    """How the rules are to judge."""
+    """The options for the rules."""
     from sanpath.rulebook.site.options import POLICIES, Choice
 
     return Choice(rules, config, next((name for name in POLICIES if name == policy), None))
@@ -121,6 +121,6 @@ def new_recording(into: Location | None) -> Location:
     return folder.absolute() if isinstance(folder, Path) else folder
 
 
-def names(listed: str) -> tuple[str, ...]:
-    """Names that were given in one option, separated by commas."""
-    return tuple(name.strip() for name in listed.split(",") if name.strip())
+def split_names(text: str) -> tuple[str, ...]:
+    """The names in an option, separated by commas."""
+    return tuple(name.strip() for name in text.split(",") if name.strip())

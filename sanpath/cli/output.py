@@ -1,4 +1,4 @@
-"""What commands do with a diagnosis: print it, and derive an exit code from it."""
+"""The output of commands: a diagnosis in some format, and the exit code for it."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 def diagnosis_of(folder: Location, choice: Choice | None = None, cluster: str | None = None) -> Diagnosis:
-    """Diagnose a recording by the chosen rules; None: the built-in ones without changes. `cluster`: the dask cluster
-    that computes it, None: this process.
+    """Diagnose a recording by the chosen rules; None: the built-in ones unchanged. `cluster`: the dask cluster that
+    computes it, None: this process.
 
-    Raises RecordingError, UsageError for a mistake in the configuration of the rules.
+    Raises RecordingError; UsageError for a mistake in the configuration of the rules.
     """
     import duckdb
 
@@ -40,12 +40,12 @@ def diagnosis_of(folder: Location, choice: Choice | None = None, cluster: str | 
         with progress_notice(f"judging {folder}"), executor(cluster) as pool:
             return diagnose(Recording(folder), rules, site, pool)
     except (duckdb.IOException, duckdb.InvalidInputException) as error:
-        # DuckDB reads the footer of a damaged segment when it is opened; its contents only when they are used.
+        # DuckDB reads the footer of a damaged segment when opening it, and its content only when it is used.
         raise RecordingError(f"{folder}: is damaged: {str(error).splitlines()[0]}") from error
 
 
-def note_growth(folder: Location, what: str, so_far: str, is_text: bool) -> None:
-    """Say that a recording still grows, on standard error unless a text for people follows."""
+def note_growth(folder: Location, state: str, scope: str, is_text: bool) -> None:
+    """Print that a recording still grows, on standard error unless a text for people follows."""
     import duckdb
 
     from sanpath.errors import RecordingError
@@ -53,15 +53,15 @@ def note_growth(folder: Location, what: str, so_far: str, is_text: bool) -> None
     from sanpath.recording.reading.running import growth
 
     certainty = None
-    with contextlib.suppress(duckdb.Error, RecordingError):  # Reported when it is judged.
+    with contextlib.suppress(duckdb.Error, RecordingError):  # The error is reported when the recording is judged.
         certainty = growth(Recording(folder))
     if certainty is not None:
-        typer.echo(f"{what} {certainty} still {so_far}.", err=not is_text)
+        typer.echo(f"{state} {certainty} still {scope}.", err=not is_text)
 
 
-def checked(choice: Choice) -> Choice:
-    """The choice, once its rules load; rule files that do not are reported on standard error. Raises UsageError for
-    mistakes in the configuration of rules."""
+def check_choice(choice: Choice) -> Choice:
+    """The choice, after its rules were loaded; invalid rule files are reported on standard error. Raises UsageError
+    for mistakes in the configuration of rules."""
     from sanpath.rulebook.site.settings import rules_of
 
     _, site = rules_of(choice)
@@ -70,9 +70,9 @@ def checked(choice: Choice) -> Choice:
     return choice
 
 
-def rendered(diagnosis: Diagnosis, form: Format, folder: Location) -> str:
-    """The diagnosis in a format; text in colour and at the width of the terminal, if the output is one. `folder`: the
-    recording of the diagnosis; the HTML page draws its topology and its series."""
+def render_diagnosis(diagnosis: Diagnosis, form: Format, folder: Location) -> str:
+    """The diagnosis in a format; text in colour and at the width of the terminal, if the output is one. `folder`: its
+    recording; the HTML page draws its topology and its series."""
     if form is Format.html:
         return _html(diagnosis, folder)
     if form is Format.junit:

@@ -1,4 +1,4 @@
-"""A notice on the terminal about a slow activity: what it is, and for how long it has been running."""
+"""A notice on the terminal about a slow activity and how long it has been running."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _EACH_SECONDS = 0.5
 
 @contextmanager
 def progress_notice(activity: str) -> Iterator[None]:
-    """Show on standard error, if it is a terminal, that `activity` is under way, until the context ends."""
+    """Show on standard error, if it is a terminal, that `activity` is running, until the context ends."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield
         return
@@ -38,6 +38,6 @@ def _print_elapsed(activity: str, done: threading.Event) -> None:
     while True:
         print(f"\rsanpath: {activity}, {time.monotonic() - began:.0f} s ... ", end="", file=sys.stderr, flush=True)
         if done.wait(_EACH_SECONDS):
-            # The line is erased: it is no part of the output.
+            # The line is erased: it is not part of the output.
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
             return

@@ -1,4 +1,4 @@
-"""Where `sanpath init` stores a typed secret: a file that only its owner can read, or the key ring."""
+"""Where `sanpath init` stores a typed secret: in a file that only its owner can read, or in the key ring."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SCHEMES = ("env:", "file:", "keyring:")
 
 
 def reference(source: str, key: str) -> str:
-    """Ask for a secret. Returns a reference to it, never the secret. Raises UsageError when it cannot be stored."""
+    """Ask for a secret. Returns a reference to it, never the secret. Raises UsageError if it cannot be stored."""
     variable = f"{source}_{key}".upper().replace("-", "_").replace(".", "_")
     default = f"env:{variable}" if variable in os.environ else ""
     answer = ""
@@ -32,7 +32,7 @@ def reference(source: str, key: str) -> str:
 
 def _store(source: str, key: str, secret: str) -> str:
     if _has_keyring() and typer.confirm("  keep it in the key ring of this machine?", default=True):
-        return _in_keyring(source, key, secret)
+        return _store_in_keyring(source, key, secret)
     return store_in_file(source, key, secret)
 
 
@@ -59,7 +59,7 @@ def _has_keyring() -> bool:
     return bool(keyring.get_keyring().priority > 0)
 
 
-def _in_keyring(source: str, key: str, secret: str) -> str:
+def _store_in_keyring(source: str, key: str, secret: str) -> str:
     import keyring
 
     keyring.set_password("sanpath", f"{source}-{key}", secret)

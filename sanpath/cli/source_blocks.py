@@ -1,4 +1,4 @@
-"""What `sanpath check` and `sanpath init` print about sources: blocks of lines, a table, and what to do first."""
+"""The output of `sanpath check` and `sanpath init` about sources: blocks of lines, a table, and what to do first."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 def source_blocks(checks: list[SourceCheck]) -> str:
-    """A block of lines per source. Texts from devices are printed without control characters."""
-    return _printed(*(line for check in checks for line in _lines(check)))
+    """A block of lines for each source. Texts from devices are printed without control characters."""
+    return _print_to_text(*(line for check in checks for line in _lines(check)))
 
 
 def summary_table(checks: list[SourceCheck]) -> str:
-    """A row per source: whether it answers, its clock, what a poll takes, and whether that fits."""
+    """A row for each source: whether it answers, its clock, the duration of a poll, and whether that fits."""
     from rich.table import Table
     from rich.text import Text
 
@@ -37,11 +37,11 @@ def summary_table(checks: list[SourceCheck]) -> str:
             duration(check.poll.seconds) if check.poll else "-",
             ("yes" if check.fits else Text("NO", "bold red")) if check.poll else "-",
         )
-    return _printed(table)
+    return _print_to_text(table)
 
 
 def first_action(checks: list[SourceCheck]) -> str:
-    """One line: that the sources are ready, or what to do first: a source that is silent before one that is slow."""
+    """One line: that the sources are ready, or what to do first: silent sources come before slow ones."""
     from sanpath.masking import printable
 
     for check in checks:
@@ -54,7 +54,7 @@ def first_action(checks: list[SourceCheck]) -> str:
     return "ready: sanpath run -- COMMAND"
 
 
-def _printed(*lines: RenderableType) -> str:
+def _print_to_text(*lines: RenderableType) -> str:
     import sys
 
     from sanpath.views.terminal import as_lines
@@ -82,19 +82,19 @@ def _lines(check: SourceCheck) -> list[Text]:
         facts.append(("clock", f"{check.clock_offset_seconds:+.2f} s from this machine's, ± {within:.2f} s"))
     facts += [("cannot read", line) for line in check.unreadable]
     if check.inventory:
-        facts.append(("inventory", f"{_cost(check.inventory)}, {check.inventory.items} entities and links"))
+        facts.append(("inventory", f"{_cost_text(check.inventory)}, {check.inventory.items} entities and links"))
     if check.poll:
-        facts.append(("poll", f"{_cost(check.poll)}, {counted(check.poll.items, 'row')}; {_fit(check)}"))
+        facts.append(("poll", f"{_cost_text(check.poll)}, {counted(check.poll.items, 'row')}; {_fit_text(check)}"))
     return [*lines, *(Text(f"  {label:<12}{printable(text)}") for label, text in facts)]
 
 
-def _cost(effort: Effort) -> str:
+def _cost_text(effort: Effort) -> str:
     from sanpath.units import counted, duration
 
     return f"{duration(effort.seconds)}, {counted(effort.requests, 'request')}, {effort.bytes_in / 1e3:,.1f} kB"
 
 
-def _fit(check: SourceCheck) -> str:
+def _fit_text(check: SourceCheck) -> str:
     budget = f"{check.budget_seconds:g} s of every {check.every_seconds:g} s"
     if check.fits:
         return f"fits into {budget}"

@@ -21,9 +21,9 @@ Item = Rows | SourceEntity | SourceLink | Event
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """The answer of a source to `sanpath check`, before a run.
+    """A source's answer to `sanpath check`, before a run.
 
-    `identity`: model, name and version as the device gives them. `device_time`: its clock in microseconds, None if
+    `identity`: model, name and version as the device reports them. `device_time`: its clock in microseconds, None if
     it has none. `unreadable`: what this account cannot read, with the consequence.
     """
 
@@ -43,7 +43,7 @@ class Collector(ABC, Generic[C]):
     """"thread": the SDK blocks, so the recorder gives the source its own daemon thread and event loop."""
 
     open_seconds: ClassVar[float] = 10.0
-    """How long `open` may wait while nothing arrives; longer if a poll may take longer."""
+    """How long `open` may wait without data; longer if a poll may take longer."""
 
     def __init__(self, config: C) -> None:
         self.config = config
@@ -61,14 +61,14 @@ class Collector(ABC, Generic[C]):
 
     @abstractmethod
     def poll(self, ctx: Context) -> AsyncIterator[Item]:
-        """Yield the samples of one round as replies arrive: what is yielded before the deadline is recorded."""
+        """Yield the samples of one round as replies arrive: those yielded before the deadline are recorded."""
 
     async def close(self) -> None:
         """Log out. At most two seconds."""
 
     @asynccontextmanager
     async def closed_on_failure(self) -> AsyncIterator[None]:
-        """Close again what was opened if the block fails, also when it is cancelled."""
+        """Close what was opened if the block fails or is cancelled."""
         try:
             yield
         except BaseException:
@@ -76,7 +76,7 @@ class Collector(ABC, Generic[C]):
             raise
 
     def opened(self, connection: T | None) -> T:
-        """Return a connection. Raises UNREACHABLE when it is None: the source is not open."""
+        """Return a connection. Raises UNREACHABLE if it is None: the source is not open."""
         if connection is None:
             raise CollectorError(Failure.UNREACHABLE, f"{self.config.name} is not open")
         return connection
@@ -84,10 +84,10 @@ class Collector(ABC, Generic[C]):
 
 @dataclass(frozen=True, slots=True)
 class HistoryItem:
-    """A past item with the device that it is from.
+    """A past item and its device.
 
-    `source`: the name of that device, under which the item is recorded. `tables`: all tables that this device may
-    yield. Times of the item are microseconds since the epoch.
+    `source`: the device's name, under which the item is recorded. `tables`: all tables that this device may yield.
+    Times of the item are microseconds since the epoch.
     """
 
     source: str
@@ -97,16 +97,16 @@ class HistoryItem:
 
 @runtime_checkable
 class KeepsHistory(Protocol):
-    """A Collector that can be asked for the past, after `open`."""
+    """A Collector whose source stores past values, readable after `open`."""
 
     def history(self, ctx: Context, began_us: int, ended_us: int) -> AsyncIterator[HistoryItem]:
-        """Yield what the source stored between two times, in microseconds since the epoch. Raises CollectorError."""
+        """Yield the values stored between two times, in microseconds since the epoch. Raises CollectorError."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Right:
-    """An access right on the device: its name, the reason it is needed, and what is unknown without it."""
+    """An access right on the device: its name, the reason for it, and what is unknown without it."""
 
     name: str
     reason: str
@@ -118,11 +118,10 @@ class Spec:
     """The one object that a collector's folder exports, as COLLECTOR.
 
     `collector` (a Collector), `load` (a LoadReader) and `result` (a ResultReader) are "module:Class", imported on
-    first use; at least one is given. `commands` are the program names recognised after `sanpath run --`.
-    `result_endings`: usual endings of the names of its result files; with other endings it is asked last whether it
-    recognises a file. Empty: any.
-    `cadence_seconds`: the source does not update its values faster (vSphere: 20). `extra`: the libraries that it
-    needs beyond the smallest install; None: none.
+    first use; at least one is given. `commands`: program names recognised after `sanpath run --`. `result_endings`:
+    usual endings of its result files; files with other endings are offered to it last. Empty: any. `cadence_seconds`:
+    how often the source updates its values (vSphere: 20). `extra`: the libraries that it needs beyond the smallest
+    install; None: none.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The configuration of a source: what every source in sanpath.yaml has in common."""
+"""The configuration of a source: the keys that every source in sanpath.yaml has."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from sanpath.extras import Extra
 
 _REQUEST_SECONDS = 5.0
-"""Long enough for a login: a source that is polled every second would have 0.8 s for it."""
+"""Long enough for a login: a source polled every second would have only 0.8 s for it."""
 _LATE_SECONDS = 3.0
-"""Long enough for a busy device, or for an answer that was lost and is requested again: sanpath's own choice."""
+"""Long enough for a busy device, or for an answer that was lost and requested again: sanpath's own choice."""
 
 
 class SourceConfig(BaseModel):
@@ -37,17 +37,17 @@ class SourceConfig(BaseModel):
 
     @property
     def budget_seconds(self) -> float:
-        """What a poll may take without delaying the next one."""
+        """How long a poll may take without delaying the next one."""
         return self.timeout_seconds or 0.8 * self.every_seconds
 
     @property
     def deadline_seconds(self) -> float:
-        """The time after which the recorder ends a poll. A late answer is one long window, none is a gap."""
+        """The time after which the recorder ends a poll. A late answer makes one long window, a missing one a gap."""
         return self.timeout_seconds or max(_LATE_SECONDS, self.budget_seconds)
 
     @property
     def request_seconds(self) -> float:
-        """The deadline of one request: as long as a poll may take, and long enough for a login before fast polls."""
+        """The deadline of one request: as long as a poll may take, and at least long enough for a login."""
         return max(_REQUEST_SECONDS, self.budget_seconds)
 
 

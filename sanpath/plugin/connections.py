@@ -1,4 +1,4 @@
-"""What a collector gets from the recorder: a clock, and connections whose cost is booked to the source."""
+"""What a collector gets from the recorder: a clock, and connections whose cost is charged to the source."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Snmp(Protocol):
     """One SNMP agent. Raises CollectorError: UNREACHABLE without an answer, UNREADABLE for a malformed one."""
 
     async def get(self, oids: Sequence[str]) -> dict[str, SnmpValue]:
-        """Read scalars by full OID; None where the agent has no such object."""
+        """Read scalars by full OID; None if the agent has no such object."""
         ...
 
     async def columns(
@@ -71,13 +71,13 @@ class Snmp(Protocol):
     ) -> dict[str, dict[str, SnmpValue]]:
         """Read conceptual columns of one table, requested together so that the values of a row share a PDU.
 
-        Returns {index suffix: {column oid: value}}; a column the agent lacks is absent from the rows. Each row also
-        has the key "seen", the clock in microseconds when its PDU arrived. With `alongside`, the OID of a scalar,
-        each row has the key "alongside": the value of that scalar in the same PDU. This is meant for sysUpTime.0,
-        the agent's clock. The walk ends when the agent's answers repeat.
+        Returns {index suffix: {column oid: value}}; a column that the agent lacks is missing in the rows. Each row
+        also has the key "seen", the clock in microseconds when its PDU arrived. With `alongside`, the OID of a
+        scalar, each row has the key "alongside": the value of that scalar in the same PDU. This is meant for
+        sysUpTime.0, the agent's clock. The walk ends if the agent's answers repeat.
 
-        `row_per_pdu` False, without `alongside`: the values of a row may come from several PDUs, and "seen" is when
-        the last of them arrived. This halves the requests for values that do not change.
+        `row_per_pdu` False, without `alongside`: the values of a row may come from several PDUs, and "seen" is the
+        arrival of the last. This halves the requests for values that do not change.
         """
         ...
 
@@ -88,7 +88,7 @@ class Snmp(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class HttpReply:
-    """Status, headers (lower-case names) and body as they came."""
+    """Status, headers (lower-case names) and body, unchanged."""
 
     status: int
     headers: Mapping[str, str]
@@ -140,7 +140,7 @@ class Files(Protocol):
         ...
 
     async def read_from(self, path: str, offset: int, limit: int) -> bytes | None:
-        """Read at most `limit` bytes of a file from `offset` on; b"" at its end, None where it cannot be read."""
+        """Read at most `limit` bytes of a file from `offset` on; b"" at its end, None if it cannot be read."""
         ...
 
 
@@ -148,8 +148,8 @@ class Files(Protocol):
 class SshTarget:
     """The address of a machine and the login to it over SSH. An unknown host key is never accepted.
 
-    `host` may be an alias of ~/.ssh/config, which also fills in `port` and `user` where they are None. `key_file`
-    None: the keys of the user's agent and of ~/.ssh. `known_hosts` None: ~/.ssh/known_hosts and the system's file.
+    `host` may be an alias of ~/.ssh/config, which also fills in `port` and `user` if they are None. `key_file` None:
+    the keys of the user's agent and of ~/.ssh. `known_hosts` None: ~/.ssh/known_hosts and the system's file.
     `timeout_seconds`: for logging in, and for each request.
     """
 
@@ -172,16 +172,16 @@ class CommandReply:
 
 
 class Machine(Protocol):
-    """A Unix host: the one that sanpath runs on, or one over SSH. Each call is one round trip.
+    """A Unix host: this machine, or one over SSH. Each call is one round trip.
 
-    Raises CollectorError: UNREACHABLE, REFUSED (wrong key or password), MISCONFIGURED (host key not known).
+    Raises CollectorError: UNREACHABLE, REFUSED (wrong key or password), MISCONFIGURED (unknown host key).
     """
 
     async def read(self, patterns: Sequence[str]) -> dict[str, bytes]:
-        """Read every file that one of the patterns (*, ?, [...]) matches and this account can read.
+        """Read every file that matches one of the patterns (*, ?, [...]) and is readable by this account.
 
-        Returns {absolute path: content}. Files that are missing, are empty, or answer with an error as some
-        attributes of sysfs do, are left out. Raises UNREADABLE for a file larger than a mebibyte.
+        Returns {absolute path: content}. Missing and empty files are left out, and those that answer with an error as
+        some attributes of sysfs do. Raises UNREADABLE for a file larger than a mebibyte.
         """
         ...
 
@@ -190,17 +190,17 @@ class Machine(Protocol):
         ...
 
     async def run(self, command: Sequence[str]) -> CommandReply:
-        """Run a command that only reads, with its messages in English. Exit code 127: there is no such program."""
+        """Run a command that only reads, with messages in English. Exit code 127: there is no such program."""
         ...
 
     async def exchange(
         self, socket_path: str, request: bytes, is_complete: Callable[[bytes], bool], timeout_seconds: float
     ) -> bytes:
-        """Send a request to a Unix stream socket and return everything that is answered.
+        """Send a request to a Unix stream socket and return the whole answer.
 
-        Reading ends when `is_complete` accepts what has arrived, or the program closes the connection. A program may
-        serve one client at a time: the connection is closed at once. Raises UNREACHABLE when nothing listens there or
-        the answer takes longer than `timeout_seconds`, REFUSED when this account may not connect, UNREADABLE for an
+        Reading ends when `is_complete` accepts the received bytes, or the program closes the connection. A program
+        may serve one client at a time: the connection is closed immediately. Raises UNREACHABLE if nothing listens or
+        the answer takes longer than `timeout_seconds`, REFUSED if this account may not connect, UNREADABLE for an
         answer of more than 16 MiB.
         """
         ...
@@ -211,7 +211,7 @@ class Machine(Protocol):
 
 
 class Context(Protocol):
-    """The access of a collector to the recorder's clock and to its source."""
+    """A collector's access to the recorder's clock and to its source."""
 
     @property
     def clock(self) -> Clock:
@@ -219,7 +219,7 @@ class Context(Protocol):
         ...
 
     def snmp(self, credentials: SnmpCredentials) -> Snmp:
-        """Return an SNMP session; its cost is booked to this source."""
+        """Return an SNMP session; its cost is charged to this source."""
         ...
 
     def http(
@@ -231,7 +231,7 @@ class Context(Protocol):
         pinned_certificate: Path | None = None,
         client: ClientCertificate | None = None,
     ) -> Http:
-        """Return an HTTP session; its cost is booked to this source.
+        """Return an HTTP session; its cost is charged to this source.
 
         `pinned_certificate`: PEM of the server's certificate; no other is then accepted, and its host name is not
         checked. `client`: the certificate to present to a server that asks for one.
@@ -239,7 +239,7 @@ class Context(Protocol):
         ...
 
     def machine(self, ssh: SshTarget | None = None) -> Machine:
-        """Return a host over SSH, or with None the one that sanpath runs on; its cost is booked to this source."""
+        """Return a host over SSH, or this machine for None; its cost is charged to this source."""
         ...
 
     @property

@@ -1,4 +1,4 @@
-"""Reads untrusted JSON and YAML: memory is bounded by the size of the text, and any field may be absent."""
+"""Reads untrusted JSON and YAML: memory is bounded by the size of the text, and any field may be missing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _EXCERPT_BYTES = 200
 _BETWEEN_ITEMS = re.compile(r"\s*,?\s*")
 
 _ALWAYS_FITS = _ALLOWANCE_BYTES // _LIST_BYTES
-"""A text of this size fits whatever it consists of: an object takes two characters, a list one (of an open one)."""
+"""Any text of this size fits: an object takes at least two characters, a list one (if it is not closed)."""
 
 
 def read_json(text: str | bytes) -> Any:
@@ -37,7 +37,7 @@ def read_json(text: str | bytes) -> Any:
     try:
         return from_json(text)
     except (ValueError, TypeError):
-        pass  # It also refuses what Python's own parser reads: half of a surrogate pair, or 200 levels and more.
+        pass  # It also refuses what Python's own parser accepts: half of a surrogate pair, or 200 levels and more.
     try:
         return json.loads(text)
     except RecursionError as error:
@@ -45,7 +45,7 @@ def read_json(text: str | bytes) -> Any:
 
 
 def read_whole_items(text: str, begin: int) -> list[Any]:
-    """Parse the items of a JSON list of which a text may have only the beginning; those before the one that is cut.
+    """Parse the complete items of a JSON list that may be cut off.
 
     `begin`: where the first item begins. Raises ValueError as read_json does for too many small objects.
 
@@ -65,7 +65,7 @@ def read_whole_items(text: str, begin: int) -> list[Any]:
 
 
 def json_answer(body: bytes, request: str) -> Any:
-    """Parse the answer to a request. Raises CollectorError, UNREADABLE with an excerpt: it is not JSON."""
+    """Parse the answer to a request. Raises CollectorError, UNREADABLE with an excerpt, if it is not JSON."""
     try:
         return read_json(body)
     except ValueError as error:
@@ -105,7 +105,7 @@ def read_yaml(text: str) -> Any:
 
 
 def excerpt(body: bytes) -> str:
-    """The beginning of an answer that cannot be read, for the message about it."""
+    """The beginning of an unreadable answer, for a message."""
     return body[:_EXCERPT_BYTES].decode("utf-8", "replace")
 
 

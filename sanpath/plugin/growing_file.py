@@ -16,8 +16,8 @@ from sanpath.plugin.config import SourceConfig
 from sanpath.plugin.connections import Context
 from sanpath.plugin.result import HEAD_BYTES, ResultReader, warning
 
-_CHUNK_BYTES = 1 << 20
-"""The most that is read at once."""
+_MAX_CHUNK_BYTES = 1 << 20
+"""Maximum bytes per read."""
 
 
 class FollowedFileConfig(SourceConfig):
@@ -31,10 +31,10 @@ class FollowedFileConfig(SourceConfig):
 
 
 class FollowedFile(Collector[FollowedFileConfig]):
-    """Follows a file with the `reader` that a subclass names.
+    """Follows a file with the `reader` of a subclass.
 
-    What the file contained before the run is read for its header and entities; its samples and marks belong to no
-    step of this run and are dropped. A sample's `seen` is the time of reading, its device time is the file's.
+    The content from before the run is read for its header and entities; its samples and marks belong to no step of
+    this run and are dropped. A sample's `seen` is the time of reading, its device time is the file's.
     """
 
     runs_in = "thread"
@@ -51,7 +51,7 @@ class FollowedFile(Collector[FollowedFileConfig]):
         return self.reader(self.config.name)
 
     async def open(self, ctx: Context) -> None:
-        """Read the present content. Raises CollectorError: UNREADABLE when it is another kind of file."""
+        """Read the present content. Raises CollectorError: UNREADABLE if it is another kind of file."""
         self._reader, self._offset, self._lag_us = self._new_reader(), 0, None
         head = await ctx.files.read_from(str(self.config.path), 0, HEAD_BYTES)
         if head and not self.reader.recognises(head, self.config.path.name):
@@ -83,7 +83,7 @@ class FollowedFile(Collector[FollowedFileConfig]):
                     )
 
     async def poll(self, ctx: Context) -> AsyncIterator[Item]:
-        """Yield the items that were appended since the last poll."""
+        """Yield the items appended since the last poll."""
         new_items = [item async for item in self._read_new_items(ctx)]
         if not new_items and await self._is_restarted(ctx):
             self._reader, self._offset, self._lag_us = self._new_reader(), 0, None
@@ -101,8 +101,8 @@ class FollowedFile(Collector[FollowedFileConfig]):
                 ):
                     # The file does not name its machine.
                     if self.config.host is not None:
-                        of_host = replace(item, entity=[self.config.host] * len(item.entity))
-                        yield replace(of_host, seen=[now_us] * len(item.seen), device_time=list(item.seen))
+                        machine_item = replace(item, entity=[self.config.host] * len(item.entity))
+                        yield replace(machine_item, seen=[now_us] * len(item.seen), device_time=list(item.seen))
                 case Rows():
                     yield replace(item, seen=[now_us] * len(item.seen), device_time=list(item.seen))
                 case Event():
@@ -111,12 +111,12 @@ class FollowedFile(Collector[FollowedFileConfig]):
                     yield item
 
     async def _is_restarted(self, ctx: Context) -> bool:
-        """Whether the file ends before what was read of it: its writer has begun it again."""
+        """Whether the file is shorter than what was read: its writer has started it again."""
         last = max(0, self._offset - 1)
         return self._offset > 0 and await ctx.files.read_from(str(self.config.path), last, 1) == b""
 
     async def _read_new_items(self, ctx: Context) -> AsyncIterator[Item]:
-        while chunk := await ctx.files.read_from(str(self.config.path), self._offset, _CHUNK_BYTES):
+        while chunk := await ctx.files.read_from(str(self.config.path), self._offset, _MAX_CHUNK_BYTES):
             self._offset += len(chunk)
             for item in self._reader.feed(chunk):
                 if isinstance(item, SourceEntity):

@@ -1,4 +1,4 @@
-"""Values of which some are not known: None."""
+"""Combines values of which some may be unknown (None)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _N = TypeVar("_N", int, float)
 
 
 def without_none(values: Mapping[_K, _T | None]) -> dict[_K, _T]:
-    """Return the entries whose value is known.
+    """Return the entries with a known value.
 
     >>> without_none({"cores": 8, "memory_bytes": None})
     {'cores': 8}
@@ -20,13 +20,13 @@ def without_none(values: Mapping[_K, _T | None]) -> dict[_K, _T]:
 
 
 def common_value(values: Iterable[_T | None]) -> _T | None:
-    """Return the value that all have in common; None where they differ, or one is not known."""
+    """Return the value that all have in common; None if they differ, or one is unknown."""
     distinct = set(values)
     return distinct.pop() if len(distinct) == 1 else None
 
 
 def complete_sum(values: Iterable[_N | None]) -> _N | None:
-    """Return the sum; None where a value is not known, or there is none.
+    """Return the sum; None if a value is unknown, or there is none.
 
     >>> complete_sum([4, 8]), complete_sum([4, None]), complete_sum([])
     (12, None, None)

@@ -1,4 +1,4 @@
-"""Result files of several kinds that are told apart by their first lines, and read line by line."""
+"""Result files of several kinds that are distinguished by their first lines, and read line by line."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class LineDocument(Protocol):
         ...
 
     def read_line(self, line: str) -> Iterable[Item]:
-        """Yield what this line completes."""
+        """Yield the items completed by this line."""
         ...
 
     def end(self, last_line: str) -> Iterable[Item]:
-        """Yield the remaining items. `last_line`: has no line end. Raises CollectorError: nothing to read."""
+        """Yield the remaining items. `last_line`: without a line end. Raises CollectorError: nothing to read."""
         ...
 
 
@@ -38,15 +38,15 @@ class LineDocumentReader(ResultReader):
 
     @abstractmethod
     def document_for(self, line: str) -> LineDocument:
-        """Return the document that reads this line, and keep it as `document` once the kind is known."""
+        """Return the document for this line, and keep it as `document` once the kind is known."""
 
     def feed(self, added: bytes) -> Iterator[Item]:
-        """Yield the items that the complete lines give."""
+        """Yield the items of the complete lines."""
         for line in self._lines.feed(added):
             yield from self.document_for(line).read_line(line)
 
     def finish(self) -> Iterator[Item]:
-        """Yield the remaining items. Raises CollectorError(UNREADABLE) when there was nothing to read."""
+        """Yield the remaining items. Raises CollectorError(UNREADABLE) if there was nothing to read."""
         last_line = self._lines.last_line()
         document = self.document_for(last_line)
         yield from document.end(last_line)

@@ -1,4 +1,4 @@
-"""Load generators: wrapping their command, describing their jobs, marking their steps."""
+"""Load generators: wrapping their command, describing their jobs, and marking their steps."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _BLOCK_DEVICE = re.compile(
     r"|\\\\\.\\(?:PhysicalDrive\d+|[A-Z]:)|#\d+",
     re.IGNORECASE | re.ASCII,
 )
-"""Names of block devices on Linux and Windows, there also DiskSpd's for the number of a drive. Left out are logical
-volumes as /dev/GROUP/NAME, which look like files in /dev/shm."""
+"""Names of block devices on Linux and Windows, including DiskSpd's number of a drive. Logical volumes as
+/dev/GROUP/NAME are missing, because they look like files in /dev/shm."""
 
 LOAD_COUNTERS = tuple(
     Column(metric, 64, _NS if "seconds" in metric else 1.0)
@@ -39,10 +39,10 @@ LOAD_PERCENTILES = tuple(
 
 
 class Totals:
-    """Counters of one load, summed from the figures of its intervals, as if the engine itself had counted.
+    """Counters of one load, summed from its intervals as if the engine itself had counted.
 
-    `values` are values of LOAD_COUNTERS. A missing latency (None) makes the latency sum of that direction None from
-    then on, as it cannot be completed later.
+    `values` are values of LOAD_COUNTERS. After a missing latency (None) the latency sum of that direction stays None,
+    because it can never be complete.
     """
 
     def __init__(self) -> None:
@@ -67,17 +67,17 @@ class Totals:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadProfile:
-    """The configuration of a load, in the same terms for every generator. None: not known.
+    """The configuration of a load, in the same terms for every generator. None: unknown.
 
-    `in_flight`: outstanding I/Os that it maintains, all threads and targets together. `asked_in_flight`: the
-    requested number, where the engine cannot reach it. `random_ratio`, `read_ratio`: share of the I/Os.
-    `working_set_bytes`: size of all files or devices that it accesses. `direct`: bypasses the file cache of the
-    operating system. `write_through`: a write completes only once the storage has it, though it may go through that
-    cache (O_SYNC, O_DSYNC). `block_devices`: it accesses block devices themselves, and no file system.
-    `over_network`: it reaches its storage over the network itself, past the block devices of its machine.
-    `synchronous`: a thread waits for each I/O, whatever queue depth was requested. `fill`: the data written: zeros,
-    a repeating pattern, or random. `rate_limited`: configured with a maximum rate or with think time
-    between I/Os. `requested_ops_per_second`: that rate, of reads and writes together.
+    `in_flight`: outstanding I/Os that it maintains, over all threads and targets. `asked_in_flight`: the requested
+    number, if the engine cannot reach it. `random_ratio`, `read_ratio`: share of the I/Os. `working_set_bytes`: size
+    of all files or devices that it accesses. `direct`: bypasses the operating system's file cache. `write_through`: a
+    write completes only once the storage has it, though it may go through that cache (O_SYNC, O_DSYNC).
+    `block_devices`: it accesses block devices without a file system. `over_network`: it reaches its storage over the
+    network itself, not through block devices of its machine. `synchronous`: a thread waits for each I/O, whatever
+    queue depth was requested. `fill`: the data written: zeros, a repeating pattern, or random. `rate_limited`:
+    configured with a maximum rate or with think time between I/Os. `requested_ops_per_second`: that rate, reads and
+    writes together.
     """
 
     engine: str
@@ -123,11 +123,11 @@ class LoadStep:
     """One load step as the load itself reports it; `event` marks its beginning and end.
 
     `loads`: local ids of the load entities that run in it. `group`: distinguishes simultaneous steps of one load.
-    `offered`: I/Os in flight of all of them together. `summary`: the load reports one figure for the entire step and
-    no series. `error`: the load's error number. `planned_seconds`: the configured duration with the ramp; None: until
-    the work is done. `random_ratio`, `read_ratio`: share of the I/Os; `align_bytes`: what their addresses are
-    multiples of; each of all of its loads alike, None: they differ, or it is not known. A load that runs in several
-    steps may have others in each.
+    `offered`: total I/Os in flight of all of them. `summary`: the load reports one figure for the entire step and no
+    series. `error`: the load's error number. `planned_seconds`: the configured duration with the ramp; None: until
+    the work is done. `random_ratio`, `read_ratio`: share of the I/Os; `align_bytes`: alignment of their addresses;
+    each common to all of its loads, None: they differ, or it is unknown. A load that runs in several steps may have
+    different values in each.
     """
 
     name: str
@@ -148,8 +148,8 @@ class LoadStep:
     ) -> Event:
         """Return the event that marks the beginning, the end of the ramp, or the end of the step.
 
-        `device_time_us`: that moment on the load's own clock, by which it is placed among the load's samples. None:
-        at `seen_us`.
+        `device_time_us`: its time on the load's own clock, which places it among the load's samples. None: the same
+        as `seen_us`.
         """
         details: dict[str, Scalar] = {
             "step": self.name,
@@ -170,8 +170,8 @@ class LoadStep:
 def histogram(seen_us: int, load: str, direction: Direction, buckets: Sequence[tuple[float | None, float]]) -> Event:
     """Return the event with the latency distribution of a load until `seen_us`.
 
-    `buckets`, in rising order: the upper bound in seconds (None: unbounded), and the share of the I/Os below it and
-    above the bound before.
+    `buckets`, in ascending order: the upper bound in seconds (None: unbounded), and the share of the I/Os in the
+    bucket.
     """
     text = " ".join(f"{'inf' if upper is None else f'{upper:.9g}'}:{share:.6g}" for upper, share in buckets)
     return Event(seen_us, "latency-histogram", {"load": load, "direction": direction, "buckets": text})
@@ -181,8 +181,8 @@ def histogram(seen_us: int, load: str, direction: Direction, buckets: Sequence[t
 class WrappedCommand:
     """A load command with the status output that its reader needs.
 
-    `output_file`: the file that the user's options make the generator write; None: standard output. Relative to the
-    working directory of the command.
+    `output_file`: the file for the generator's output according to the user's options; None: standard output.
+    Relative to the working directory of the command.
     """
 
     argv: tuple[str, ...]
@@ -193,8 +193,8 @@ class LoadReader(ABC):
     """Reads the output of a load generator that the recorder started.
 
     The recorder stores the output in the recording, with secrets masked, and feeds what was appended. There is one
-    reader for each execution. `load`: the name of the load; the recorder gives one where a load runs on several
-    hosts, otherwise the reader uses its default. Samples of the machine have `load` as their entity.
+    reader for each execution. `load`: the name of the load; the recorder gives one if a load runs on several hosts,
+    otherwise the reader uses its default. Samples of the machine have `load` as their entity.
     """
 
     def __init__(self, load: str | None = None) -> None:
@@ -207,12 +207,12 @@ class LoadReader(ABC):
 
     @abstractmethod
     def feed(self, added: bytes, seen_us: int) -> Iterable[Item]:
-        """Parse what the generator wrote since the last call. `seen_us`: the recorder's clock when it was read."""
+        """Parse the output since the last call. `seen_us`: the recorder's clock when it was read."""
 
     @abstractmethod
     def finish(self, seen_us: int) -> Iterable[Item]:
-        """Close what is still open, after the generator has ended."""
+        """End what is still open after the generator has ended."""
 
     @abstractmethod
     def passthrough(self) -> bytes:
-        """Return what the generator wrote for people since the last call, without the added status documents."""
+        """Return the generator's output for people since the last call, without the added status documents."""

@@ -1,4 +1,4 @@
-"""Texts that messages of several collectors have in common."""
+"""Texts that the messages of several collectors share."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from sanpath.units import first_of
 
-_MOST_NAMES = 8
-"""Names that fit into one line of `sanpath check`."""
+_MAX_NAMES = 8
+"""Maximum names in a line of `sanpath check`."""
 
 
-def name_list(names: Sequence[str], most: int = _MOST_NAMES, separator: str = ", ") -> str:
+def name_list(names: Sequence[str], most: int = _MAX_NAMES, separator: str = ", ") -> str:
     """The first names, and the number of the others.
 
     >>> name_list(["sda", "sdb"]), name_list(["sda", "sdb", "sdc"], most=1)

@@ -12,8 +12,7 @@ _MAX_WAIT_SECONDS = 300.0
 
 
 class BusyError(CollectorError):
-    """The device has too much to do, or as many sessions as it admits. `wait_seconds`: how long it asks to wait; 0:
-    not stated."""
+    """The device is overloaded, or has no free session. `wait_seconds`: how long it asks to wait; 0: not stated."""
 
     def __init__(self, message: str, wait_seconds: float) -> None:
         super().__init__(Failure.UNREACHABLE, message)
@@ -21,7 +20,7 @@ class BusyError(CollectorError):
 
 
 def wait_seconds(reply: HttpReply, headers: Sequence[str] = ("retry-after",)) -> float:
-    """Return the wait from the first of these headers that names one in seconds; 0: none does."""
+    """Return the wait in seconds from the first of these headers that has one; 0: none has."""
     for header in headers:
         value = reply.headers.get(header, "").strip()
         if value.isdecimal() and float(value) <= _MAX_WAIT_SECONDS:
@@ -30,7 +29,7 @@ def wait_seconds(reply: HttpReply, headers: Sequence[str] = ("retry-after",)) ->
 
 
 class LessOften:
-    """When a request is due that is not made with every poll. `every_seconds`: its interval."""
+    """Schedules a request that is not made with every poll. `every_seconds`: its interval."""
 
     def __init__(self, every_seconds: float, poll_seconds: float) -> None:
         # The grid of polls has jitter: half a poll early is better than a full poll late.
@@ -38,9 +37,9 @@ class LessOften:
         self._due_us = 0
 
     def is_due(self, now_us: int) -> bool:
-        """Whether the interval since the last request is over; the first one is due at once."""
+        """Whether the interval since the last request is over; the first request is due immediately."""
         return now_us >= self._due_us
 
     def note(self, now_us: int) -> None:
-        """Note that the request is made now."""
+        """Record that the request is made now."""
         self._due_us = now_us + self._wait_us

@@ -13,7 +13,7 @@ from sanpath.model import Event, Scalar
 from sanpath.plugin.collector import Item
 
 HEAD_BYTES = 1 << 16
-"""What `ResultReader.recognises` gets of a file."""
+"""Bytes of a file that `ResultReader.recognises` gets."""
 
 ResultClock = Literal["utc", "local", "elapsed", "none"]
 """The clock of the times in a file.
@@ -34,7 +34,7 @@ class ResultFile(Protocol):
 
     @property
     def modified_us(self) -> int:
-        """When the file was written last, microseconds since the epoch."""
+        """When the file was last written, in microseconds since the epoch."""
         ...
 
     def chunks(self) -> Iterator[bytes]:
@@ -53,17 +53,16 @@ class ResultFile(Protocol):
 class ResultReader(ABC):
     """Reads one file, complete (`sanpath import`) or as it grows (FollowedFile).
 
-    `load`: the name of the load, the local id of the load entity that all its jobs are members of.
-    `seen` of every item is on the clock that `clock` names, which is set when the first item is yielded. A reader
-    never stores more than one record of the file. It yields a `warning` for a cut, damaged or foreign passage and
-    continues. When nothing can be read, `finish` raises CollectorError(UNREADABLE). Samples of the machine, if the
-    file does not name it, have `load` as their entity. `idle_end_us`: for how long the generator runs after its last
-    measurement, such as a cool-down. `versions`: those of the same generator that the recording holds already, for
-    files that do not contain it. `described`: local id → attributes of the loads, as files of settings that are
-    imported together with this one describe them. `day_first`: dates of which it does not show have the day before
-    the month. `host`: the machine of the file, if a person named it. `set_back_us`: by how much the clock is set back
-    after a local time that comes twice; 0: it comes once.
-    `continues_us`: a local time from which on the reader's times go on as if the clock had not been set back.
+    `load`: the name of the load, the local id of the load entity that all its jobs are members of. `seen` of every
+    item is on the clock named by `clock`, which is set when the first item is yielded. A reader never stores more
+    than one record of the file. It yields a `warning` for a cut, damaged or foreign passage and continues. If nothing
+    can be read, `finish` raises CollectorError(UNREADABLE). Samples of the machine, if the file does not name it,
+    have `load` as their entity. `idle_end_us`: how long the generator runs after its last measurement, such as a
+    cool-down. `versions`: the generator's versions in the recording, for files without a version. `described`: local
+    id → attributes of the loads, from files of settings that are imported together with this one. `day_first`:
+    ambiguous dates have the day before the month. `host`: the machine of the file, if a person named it.
+    `set_back_us`: how far the clock is set back after a local time that occurs twice; 0: it occurs once.
+    `continues_us`: a local time after which the reader's times continue as if the clock had not been set back.
     """
 
     clock: ResultClock = "elapsed"
@@ -85,19 +84,19 @@ class ResultReader(ABC):
 
     @classmethod
     def is_read_last(cls, name: str) -> bool:  # noqa: ARG003 - for readers that need it
-        """Whether other files that are imported together say what a file of this name leaves out."""
+        """Whether a file of this name needs information from other files that are imported together."""
         return False
 
     @classmethod
     def part_of(cls, name: str) -> str:  # noqa: ARG003 - most files are complete
-        """Return the run of which a file of this name holds only a part, beside others in its folder; "": it is
+        """Return the run of which a file of this name contains only a part, as do others in its folder; "": it is
         complete."""
         return ""
 
     @classmethod
     def run_of_parts(cls, head: bytes) -> str:  # noqa: ARG003 - most tools write one file
-        """Return the run, as `part_of` names it, whose parts say more of what is in a complete file, by its first
-        64 KiB; "": there are none."""
+        """Return the run, as named by `part_of`, whose parts say more than this complete file, from its first 64 KiB;
+        "": there are no parts."""
         return ""
 
     @classmethod
@@ -107,13 +106,13 @@ class ResultReader(ABC):
 
     @classmethod
     def has_only_settings(cls, head: bytes) -> bool:  # noqa: ARG003 - most files have figures
-        """Whether a file says how loads are set, and another file of the same tool has their figures. `head`: its
+        """Whether a file contains settings of loads, and another file of the same tool their figures. `head`: its
         first 64 KiB."""
         return False
 
     @classmethod
     def has_ambiguous_dates(cls, head: bytes) -> bool:  # noqa: ARG003 - most dates show it
-        """Whether dates of a file may have the day or the month first, by its first 64 KiB."""
+        """Whether dates of a file may have the day or the month first, judged by its first 64 KiB."""
         return False
 
     @abstractmethod
@@ -122,7 +121,7 @@ class ResultReader(ABC):
 
     @abstractmethod
     def finish(self) -> Iterable[Item]:
-        """Parse what remains at the end of the file."""
+        """Parse the remainder at the end of the file."""
 
     def read(self, file: ResultFile) -> Iterator[Item]:
         """Read a complete file."""
@@ -131,7 +130,7 @@ class ResultReader(ABC):
         yield from self.finish()
 
     def read_parts(self, files: Sequence[ResultFile]) -> Iterator[Item]:
-        """Read the files that are parts of one run, or the only one."""
+        """Read the files that are parts of one run, or the only file."""
         for file in files:
             yield from self.read(file)
 
@@ -139,7 +138,7 @@ class ResultReader(ABC):
 class SelectingReader(ResultReader):
     """Passes a file to the first of several readers that recognises its beginning.
 
-    A subclass sets `readers`, and `nothing_read`, the message about a file that none of them recognises.
+    A subclass sets `readers`, and `nothing_read`, the message about an unrecognised file.
     """
 
     readers: ClassVar[Sequence[type[ResultReader]]]
@@ -169,22 +168,22 @@ class SelectingReader(ResultReader):
         return selected
 
     def feed(self, added: bytes) -> Iterator[Item]:
-        """Collect the first bytes until they suffice to recognise the file, then yield its items."""
+        """Collect bytes until they suffice to recognise the file, then yield its items."""
         if self._reader is None:
             self._head += added
             if len(self._head) < HEAD_BYTES:
                 return
             added, self._reader = self._head, self.new_reader(self._head)
-        yield from self._with_clock(self._reader, self._reader.feed(added))
+        yield from self._copy_clock(self._reader, self._reader.feed(added))
 
     def finish(self) -> Iterator[Item]:
         """Yield the remaining items. Raises CollectorError(UNREADABLE): there is nothing to read."""
         if self._reader is None:
             self._reader = self.new_reader(self._head)
-            yield from self._with_clock(self._reader, self._reader.feed(self._head))
-        yield from self._with_clock(self._reader, self._reader.finish())
+            yield from self._copy_clock(self._reader, self._reader.feed(self._head))
+        yield from self._copy_clock(self._reader, self._reader.finish())
 
-    def _with_clock(self, reader: ResultReader, items: Iterable[Item]) -> Iterator[Item]:
+    def _copy_clock(self, reader: ResultReader, items: Iterable[Item]) -> Iterator[Item]:
         for item in items:
             self.clock = reader.clock
             yield item
@@ -192,10 +191,10 @@ class SelectingReader(ResultReader):
 
 
 def warning(seen_us: int, code: str, text: str, advice: str | None = None) -> Event:
-    """Return the event of a defect in a file that a person should know of.
+    """Return the event of a defect in a file that a person should know about.
 
-    `seen_us`: on the clock of the reader. `code`: kebab-case, the same for all such cases. `advice`: what to do where
-    for lack of it nothing can be judged, as an imperative without a full stop.
+    `seen_us`: on the clock of the reader. `code`: kebab-case, the same for all such cases. `advice`: what to do if
+    the defect prevents a verdict, as an imperative without a full stop.
     """
     detail = {"code": code, "text": masked_text(text)}
     return Event(seen_us, "data-warning", detail if advice is None else detail | {"advice": advice})

@@ -16,10 +16,10 @@ from sanpath.plugin.result import ResultReader, warning
 class PrintedResult(LoadReader):
     """Reads the result that a generator prints at its end, with the reader of its result files.
 
-    The last figure is placed at the end of the output, less the time for which the generator went on unmeasured, and
-    the others by their distance from it: the clock of the generator's machine is not needed. Samples of that machine
-    have the load as their entity, and what else the result says of it is left out: the recorder knows it under the
-    name by which it was reached. A subclass sets `reader` and the `name` of the load.
+    The last figure is placed at the end of the output, minus the unmeasured time at the end, and the others by their
+    distance from it: the clock of the generator's machine is not needed. Samples of that machine have the load as
+    their entity, and other information about it is left out: the recorder knows it by the name under which it was
+    reached. A subclass sets `reader` and the `name` of the load.
     """
 
     reader: ClassVar[type[ResultReader]]
@@ -36,7 +36,7 @@ class PrintedResult(LoadReader):
         return WrappedCommand(tuple(argv))
 
     def feed(self, added: bytes, seen_us: int) -> Iterable[Item]:  # noqa: ARG002 - the base class' signature
-        """Parse the next bytes; there is nothing to record before the end."""
+        """Collect the next bytes; nothing is recorded before the end."""
         self._items += self._result.feed(added)
         return ()
 
@@ -58,7 +58,7 @@ class PrintedResult(LoadReader):
                 yield replace(item, seen=item.seen + shift_us) if isinstance(item, Event) else item
 
     def passthrough(self) -> bytes:
-        """Return nothing: the output is the result."""
+        """Return nothing: the output is the result itself."""
         return b""
 
 

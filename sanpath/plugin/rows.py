@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from sanpath.model import Rows, Table
 
 INTEGER_LIMIT = 2**63
-"""Figures from here on are damaged. Smaller ones fit any column, and a sum of two fits a counter of 64 bits."""
+"""Figures from this one on are damaged. Smaller ones fit any column, and a sum of two fits a 64-bit counter."""
 
 
 def rows_of(
@@ -16,10 +16,10 @@ def rows_of(
     seen_us: int,
     device_time_us: int | None = None,
 ) -> Rows:
-    """Return a row an entity, with the columns that some row has, in the order of the table.
+    """Return a row for each entity, with the columns that any row has, in the order of the table.
 
     `values`: entity → metric → value, None or missing: not reported. `device_time_us`: the time of all rows on the
-    device's clock, None: it has none, or the recorder's.
+    device's clock, None: it has none, or uses the recorder's.
     """
     reported = {metric for row in values.values() for metric in row}
     metrics = [column.metric for column in table.columns if column.metric in reported]

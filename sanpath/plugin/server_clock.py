@@ -23,16 +23,16 @@ class ServerClock:
         self._reported_uncertainty_us: float | None = None
 
     def add_reading(self, server_us: int, requested_us: int, answered_us: int, resolution_us: int = 0) -> None:
-        """Add the server's time in an answer, which may have been cut off by up to `resolution_us`."""
+        """Add the server's time in an answer, which may be truncated by up to `resolution_us`."""
         low, high = float(server_us - answered_us), float(server_us + resolution_us - requested_us)
         previous = self._bounds or (low, high)
         common = max(low, previous[0]), min(high, previous[1])
-        # Bounds that exclude each other: one of the clocks was set, or they drift; the latest bounds count.
+        # Contradictory bounds: one of the clocks was set, or they drift; the latest bounds count.
         self._bounds = common if common[0] <= common[1] else (low, high)
 
     @property
     def offset_us(self) -> float | None:
-        """The server's clock minus the recorder's; None: no answer was dated yet."""
+        """The server's clock minus the recorder's; None: no answer has had a date yet."""
         return None if self._bounds is None else sum(self._bounds) / 2
 
     def event(self, seen_us: int) -> Event | None:

@@ -8,7 +8,7 @@ import re
 _BYTE_ORDER_MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 _ESCAPED = re.compile("[\udc80-\udcff]")
 # Bytes that are not UTF-8 are decoded as cp1252, the most common code page of Windows programs.
-_AS_CP1252 = {0xDC00 + byte: bytes([byte]).decode("cp1252", "replace") for byte in range(0x80, 0x100)}
+_CP1252_TABLE = {0xDC00 + byte: bytes([byte]).decode("cp1252", "replace") for byte in range(0x80, 0x100)}
 LONGEST_LINE = 1 << 20
 """In characters. No report has a longer line. Longer lines are left out, so that no file fills the memory."""
 
@@ -17,13 +17,13 @@ def text_of(head: bytes) -> tuple[str, str]:
     """Decode the first bytes of a file. Returns the text and the encoding of the file.
 
     Windows programs write UTF-8, UTF-16 with a byte-order mark (PowerShell 5.1 redirection) or the code page of the
-    machine, which is taken to be cp1252.
+    machine, which is assumed to be cp1252.
     """
     for mark, encoding in _BYTE_ORDER_MARKS:
         if head.startswith(mark):
             whole = head[: len(head) - len(head) % 2] if encoding == "utf-16" else head
             return whole.decode(encoding, "replace"), encoding
-    for cut in range(4):  # The beginning may end inside a character.
+    for cut in range(4):  # The end of the first bytes may be inside a character.
         try:
             return head[: len(head) - cut].decode("utf-8"), "utf-8"
         except UnicodeDecodeError:
@@ -52,7 +52,7 @@ class Decoder:
         text = self._decoder.decode(added, last)
         if not text.isascii() and _ESCAPED.search(text):
             self.guessed = True
-            text = text.translate(_AS_CP1252)
+            text = text.translate(_CP1252_TABLE)
         return text
 
 
@@ -77,21 +77,21 @@ class Lines:
         return self._split(self._decoder.feed(added))
 
     def last_line(self) -> str:
-        """Return the last line of a file that does not end with a line end, otherwise ""."""
+        """Return the last line of a file if it has no line end, otherwise ""."""
         line, self._unfinished = self._unfinished + self._decoder.feed(b"", last=True), ""
-        return "" if self._skipping else _plain(line)
+        return "" if self._skipping else _without_mark(line)
 
     def _split(self, text: str) -> list[str]:
         *complete, self._unfinished = (self._unfinished + text).split("\n")
         lines = []
         for line in complete:
             if not self._skipping and len(line) <= LONGEST_LINE:
-                lines.append(_plain(line))
+                lines.append(_without_mark(line))
             self._skipping = False
         if len(self._unfinished) > LONGEST_LINE:
             self._unfinished, self._skipping = "", True
         return lines
 
 
-def _plain(line: str) -> str:
+def _without_mark(line: str) -> str:
     return line.removesuffix("\r").removeprefix("\ufeff")

@@ -9,7 +9,7 @@ from math import log
 from sanpath.diagnosis.experiment import LoadChange
 from sanpath.model import PAUSE, START
 from sanpath.probe.plan import ProbePlan
-from sanpath.sweep.matrix import SweepStep, binary, io_name
+from sanpath.sweep.matrix import SweepStep, binary_size, io_name
 
 _SMALLEST_BLOCK_BYTES = 512
 """A sector, the smallest I/O of a block device."""
@@ -115,7 +115,7 @@ def _changed(plan: ProbePlan, experiment: LoadChange, in_flight: int | None) -> 
 def _remark(plan: ProbePlan, experiment: str, step: SweepStep) -> str:
     return {
         "more_jobs": f"{step.threads} threads",
-        "cached_range": f"a range of {binary(plan.hot_range_bytes)}",
+        "cached_range": f"a range of {binary_size(plan.hot_range_bytes)}",
         "one_target": "one target",
         "one_path": "one path",
         "other_host": f"from {plan.hosts[-1]}",

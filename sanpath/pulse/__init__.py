@@ -1,1 +1,1 @@
-"""The pulse of a run: its current state, from the newest samples alone, in a few milliseconds. It judges nothing."""
+"""The pulse of a run: its current state, from the newest samples alone, in a few milliseconds, without a verdict."""

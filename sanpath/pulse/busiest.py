@@ -1,7 +1,7 @@
 """The busiest links in their newest windows.
 
-Most links of a large fabric need no figure of their own: all are compared by whole columns of the newest polls, and
-only those that can be among the busiest are computed.
+In a large fabric, most links need no exact figure: all are compared by whole columns of the newest polls, and only
+those that may be among the busiest are computed.
 """
 
 from __future__ import annotations
@@ -24,34 +24,34 @@ from sanpath.pulse.poll_rounds import Batch, Rounds
 
 MAX_LINKS = 8
 """Most links that are shown: sanpath's own choice."""
-_LONGEST = 3
-"""At most so many differences are combined when the newest one exceeds the capacity of the link."""
+_MAX_DIFFERENCES = 3
+"""Maximum differences that are combined if the newest one exceeds the capacity of the link."""
 _Floats = npt.NDArray[np.float64]
 _capacity = lru_cache(link_capacity)
 
 
 def busiest_links(wiring: Sequence[WiredLink], rounds: Mapping[str, Rounds]) -> list[LinkNow]:
     """Return the busiest links, the busiest first. `rounds`: source → the rounds of its switch ports."""
-    uses = [use for link in _likely(wiring, rounds) for use in _uses(link, rounds)]
+    uses = [use for link in _find_candidates(wiring, rounds) for use in _link_uses(link, rounds)]
     return sorted(uses, key=attrgetter("utilisation"), reverse=True)[:MAX_LINKS]
 
 
-def _uses(link: WiredLink, rounds: Mapping[str, Rounds]) -> Iterator[LinkNow]:
+def _link_uses(link: WiredLink, rounds: Mapping[str, Rounds]) -> Iterator[LinkNow]:
     for port in link.ports:
-        of_source = rounds.get(port.source)
-        window = of_source.window(port.entity) if of_source is not None else None
-        if of_source is None or window is None:
+        source_rounds = rounds.get(port.source)
+        window = source_rounds.window(port.entity) if source_rounds is not None else None
+        if source_rounds is None or window is None:
             continue
         capacity = _capacity(link.technology, window.gauge(PORT_SPEED) or 0.0)
         if capacity is None:
             continue
         limit = ABOVE_LINE_RATE_RATIO * capacity.data_bytes_per_second
         read, write = window.rate(port.read), window.rate(port.write)
-        for back in range(2, _LONGEST + 1):
+        for back in range(2, _MAX_DIFFERENCES + 1):
             # With a caching agent a short window may exceed the capacity of a link; a longer window does not.
             if max(read or 0.0, write or 0.0) <= limit:
                 break
-            window = of_source.window(port.entity, back=back) or window
+            window = source_rounds.window(port.entity, differences=back) or window
             read, write = window.rate(port.read), window.rate(port.write)
         plausible = [
             (direction, rate)
@@ -64,26 +64,26 @@ def _uses(link: WiredLink, rounds: Mapping[str, Rounds]) -> Iterator[LinkNow]:
             return
 
 
-def _likely(wiring: Sequence[WiredLink], rounds: Mapping[str, Rounds]) -> Iterator[WiredLink]:
-    """Yield the links that can be among the busiest, in the order of `wiring`."""
+def _find_candidates(wiring: Sequence[WiredLink], rounds: Mapping[str, Rounds]) -> Iterator[WiredLink]:
+    """Yield the links that may be among the busiest, in the order of `wiring`."""
     by_columns: defaultdict[tuple[str, str, str, Technology], list[int]] = defaultdict(list)
     numbers = list[int]()
     for number, link in enumerate(wiring):
         port = link.ports[0] if link.ports else None
         if port is None or any((p.source, p.entity) != (port.source, port.entity) for p in link.ports):
-            numbers.append(number)  # Which port is sampled is only known once computed.
+            numbers.append(number)  # Which of its ports is sampled is only known after the computation.
         elif port.source in rounds:
             by_columns[port.source, port.read, port.write, link.technology].append(number)
     for (source, read, write, technology), links in by_columns.items():
         columns = _Columns(rounds[source], (read, write), technology)
-        most = columns.utilisation([wiring[number].ports[0].entity for number in links])
-        order = np.argsort(-most, kind="stable")
-        numbers += [links[index] for index in order[: MAX_LINKS + np.count_nonzero(np.isinf(most))].tolist()]
+        utilisation = columns.utilisation([wiring[number].ports[0].entity for number in links])
+        order = np.argsort(-utilisation, kind="stable")
+        numbers += [links[index] for index in order[: MAX_LINKS + np.count_nonzero(np.isinf(utilisation))].tolist()]
     return (wiring[number] for number in sorted(numbers))
 
 
 class _Columns:
-    """The utilisation of all ports of a source in the busier direction; infinite where only `_uses` can tell."""
+    """The utilisation of all ports of a source in the busier direction; infinite where only `_link_uses` can tell."""
 
     def __init__(self, rounds: Rounds, counters: Sequence[str], technology: Technology) -> None:
         self._rows: dict[str, int] = {}

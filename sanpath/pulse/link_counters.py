@@ -1,4 +1,4 @@
-"""Maps links to the switch port counters of their two directions: all that a pulse needs of a topology."""
+"""Maps links to the switch port counters of their two directions: the only part of a topology that a pulse needs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sanpath.topology.topology import Topology
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    """A switch port under its source's id, with its byte counters towards host (`read`) and array (`write`)."""
+    """A switch port by its source's id, with its byte counters of reads and writes."""
 
     source: str
     entity: str
@@ -31,7 +31,7 @@ class WiredLink:
 
 
 def wiring(topology: Topology) -> tuple[WiredLink, ...]:
-    """Return every link with a switch port at one end; of links between switches, those that the load can use."""
+    """Return every link with a switch port at one end; for links between switches, those that the load can use."""
     loads = placed_loads(topology)
     between = {
         cable.id: cable for path in io_paths(topology, *loads) for cable in path.cables if cable.side == "switch"

@@ -1,4 +1,4 @@
-"""The data model of a pulse: the state of a test at this moment."""
+"""The data model of a pulse: the current state of a test."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ class LinkNow:
 
 @dataclass(frozen=True, slots=True)
 class Pulse:
-    """The state of a test at this moment.
+    """The current state of a test.
 
     `elapsed_seconds`: since the run began. `step`: the running step; "": none. `step_seconds`: since the step began,
-    ramp included. `step_planned_seconds`: configured duration of the step, ramp included; None: unknown.
-    `step_why`: why a probe made the step; "": it is not a step of a probe. `loads`: facts of both directions in the
-    window `began_us` to `ended_us` (0: no window yet). `loads_age_seconds`: time since the end of that window.
-    `links`: the busiest first. `live`: the recorder sent the data directly; False: they were read from flushed
-    segments. `last_step`: while no step runs, the name of the last one that ended, `idle_seconds` ago, at
-    `last_step_ended_us` on the recorder's clock. "" and 0: none has ended yet, or a step runs. `additions`: how often
-    something was added to the recording besides what recorders write: a person's mark, an imported file.
+    including the ramp. `step_planned_seconds`: configured duration of the step, including the ramp; None: unknown.
+    `step_why`: a probe's reason for the step; "": it is not a step of a probe. `loads`: facts of both directions in
+    the window `began_us` to `ended_us` (0: no window yet). `loads_age_seconds`: time since the end of that window.
+    `links`: busiest first. `live`: the recorder sent the data directly; False: they were read from flushed segments.
+    `last_step`: while no step runs, the name of the last one that ended, `idle_seconds` ago, at `last_step_ended_us`
+    on the recorder's clock. "" and 0: none has ended yet, or a step runs. `additions`: number of additions by others
+    than recorders: a person's mark, an imported file.
     """
 
     elapsed_seconds: float
@@ -72,5 +72,5 @@ class Pulse:
 
     @property
     def current_links(self) -> Sequence[LinkNow]:
-        """The links whose window began after the last step ended: between steps, older windows count its I/O."""
+        """The links whose window began after the last step ended: older windows include that step's I/O."""
         return [link for link in self.links if link.began_us >= self.last_step_ended_us]

@@ -1,4 +1,4 @@
-"""Holds the newest items of the recorders: what a pulse is computed from, and what a new viewer is sent first."""
+"""Holds the newest items of the recorders: the input of a pulse, and the first items for a new viewer."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from sanpath.recording.handover import LiveItem
 PORTS = "switch_port"
 METRICS = {PORTS: frozenset((PORT_SPEED, "bytes_rx_total", "bytes_tx_total"))}
 """Kind → metrics that a pulse needs; of the kind "load" it needs all metrics."""
-_MARKS = 1000
-"""Marks of steps that are retained for viewers that connect later."""
+_MAX_MARKS = 1000
+"""Maximum marks of steps that are retained for new viewers."""
 
 
 def is_wanted(item: LiveItem) -> bool:
@@ -31,7 +31,7 @@ def is_wanted(item: LiveItem) -> bool:
     return False
 
 
-def narrowed(rows: Rows) -> Rows:
+def select_needed_columns(rows: Rows) -> Rows:
     """Return rows with only the columns that a pulse needs."""
     metrics = METRICS.get(rows.table.kind)
     if metrics is None:
@@ -44,20 +44,20 @@ def narrowed(rows: Rows) -> Rows:
 class Newest:
     """The newest items. Holds a few poll rounds per source, however long the run is.
 
-    `marks`: the steps of loads; `answers`: source → its newest poll that it answered; `ports_taken`: number of items
-    of switch ports so far.
+    `marks`: the steps of loads; `answers`: source → its newest answered poll; `ports_taken`: number of items of
+    switch ports so far.
     """
 
     def __init__(self) -> None:
         self._rounds: dict[tuple[str, str], Rounds] = {}
-        self._events: deque[tuple[str, Event]] = deque(maxlen=_MARKS)
+        self._events: deque[tuple[str, Event]] = deque(maxlen=_MAX_MARKS)
         self.marks = StepMarks()
         self.answers: dict[str, Poll] = {}
         self.ports_taken = 0
 
     def rounds(self, kind: str) -> Mapping[str, Rounds]:
         """Return the newest poll rounds of a kind of entity by source."""
-        return {source: rounds for (source, of_kind), rounds in self._rounds.items() if of_kind == kind}
+        return {source: rounds for (source, other_kind), rounds in self._rounds.items() if other_kind == kind}
 
     def take(self, source: str, item: LiveItem) -> None:
         """Take a recorded item; items that a pulse does not need are ignored."""
@@ -65,7 +65,7 @@ class Newest:
             case Rows() if is_wanted(item):
                 kind = item.table.kind
                 rounds = self._rounds.setdefault((source, kind), Rounds(cached=kind != "load"))
-                rounds.take(narrowed(item))
+                rounds.take(select_needed_columns(item))
                 self.ports_taken += kind == PORTS
             case Event() if is_wanted(item) and (source, item) not in self._events:
                 self._events.append((source, item))

@@ -1,7 +1,7 @@
 """The newest poll rounds of one source and entity kind, and the newest window of each entity.
 
 Counters follow the rules of facts/samples/counters.py, applied to a few samples in memory: an invalid difference is
-left out, and a round in which no counter has moved comes from an agent's cache and is no news.
+left out, and a round in which no counter has moved comes from an agent's cache and is dropped.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from sanpath.recording.reading.tail import ROUND_US
 
 NOW = "now"
 """Name of the pseudo-step for the newest window."""
-_MOST_ROUNDS = 4
-"""Retained rounds with news: two make a window; earlier ones make it longer if a cache made it too short."""
+_MAX_ROUNDS = 4
+"""Retained rounds with moving counters: two make a window; earlier ones extend it if a cache made it too short."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +108,9 @@ class Rounds:
 
     def __init__(self, cached: bool) -> None:
         self._cached = cached
-        self._rounds: deque[_Round] = deque(maxlen=_MOST_ROUNDS + 1)
+        self._rounds: deque[_Round] = deque(maxlen=_MAX_ROUNDS + 1)
         self._newest = 0
-        # Batches of the rounds with news, newest first.
+        # Batches of the rounds with moved counters, newest first.
         self._news: list[Batch] = []
 
     def take(self, rows: Rows) -> None:
@@ -131,7 +131,7 @@ class Rounds:
         current.moved |= self._has_moved(batch, before)
         current.last = max(current.last, self._newest)
         current.batches.append(batch)
-        news = self._rounds if self._is_news(current) else islice(self._rounds, len(self._rounds) - 1)
+        news = self._rounds if self._is_new(current) else islice(self._rounds, len(self._rounds) - 1)
         self._news = [batch for poll_round in reversed(list(news)) for batch in reversed(poll_round.batches)]
 
     def snapshot(self) -> Iterator[Rows]:
@@ -153,8 +153,8 @@ class Rounds:
                 done.append(rows)
                 yield batch, next((b for b in self._news[index + 1 :] if b.row_by_entity is rows), None)
 
-    def window(self, entity: str, since_us: int = 0, back: int = 1) -> Window | None:
-        """Return the newest window of an entity, over the `back` newest differences or as many as exist.
+    def window(self, entity: str, since_us: int = 0, differences: int = 1) -> Window | None:
+        """Return the newest window of an entity, over the newest `differences` or as many as exist.
 
         None: fewer than two samples were seen since `since_us`.
         """
@@ -170,8 +170,8 @@ class Rounds:
                 newest, earliest = (batch, row, time_us), time_us
             elif time_us < earliest:
                 window, earliest = Window(newest[0], newest[1], batch, row, (newest[2] - time_us) / 1e6), time_us
-                back -= 1
-                if not back:
+                differences -= 1
+                if not differences:
                     break
         return window
 
@@ -192,7 +192,7 @@ class Rounds:
         return samples
 
     def _has_moved(self, batch: Batch, before: Batch | None) -> bool:
-        """Return whether any counter differs from the sample before.
+        """Return whether any counter differs from its previous sample.
 
         `before`: the last batch with the same entities in the same order; None: there is none.
         """
@@ -212,16 +212,16 @@ class Rounds:
         return any(rows.seen == batch.rows.seen and rows == batch.rows for batch in self._batches())
 
     def _batches(self) -> Iterator[Batch]:
-        """Yield all batches, newest first, including those without news."""
+        """Yield all batches, newest first, including rounds that did not move."""
         for poll_round in reversed(self._rounds):
             yield from reversed(poll_round.batches)
 
     def _close(self) -> None:
-        """Close the newest round, and drop it if it brought no news."""
-        if self._rounds and not self._is_news(self._rounds[-1]):
+        """Complete the newest round, and drop it if no counter moved in it."""
+        if self._rounds and not self._is_new(self._rounds[-1]):
             self._rounds.pop()
 
-    def _is_news(self, poll_round: _Round) -> bool:
+    def _is_new(self, poll_round: _Round) -> bool:
         moved = sorted(earlier.first for earlier in self._rounds if earlier.moved and earlier is not poll_round)
         is_idle = bool(moved) and poll_round.first - moved[-1] >= idle_after(np.array(moved))
         return not self._cached or poll_round.moved or is_idle

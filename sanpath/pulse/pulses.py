@@ -17,17 +17,17 @@ from sanpath.pulse.poll_rounds import NOW
 from sanpath.recording.format.documents import Declaration
 from sanpath.topology.topology import Topology
 
-LATE_POLLS = 3.0
+MAX_MISSED = 3.0
 """Intervals without a sample after which a source is late: sanpath's own choice, one poll may be lost and one
 late."""
 FLUSH_DELAY_SECONDS = 6.0
 """The recorder flushes every five seconds: newer samples are not in its segments yet."""
 SLACK_SECONDS = 1.0
-"""A poll itself takes time."""
+"""Allowance for the duration of a poll."""
 
 
 class Pulses:
-    """The pulses of a run, one after the other, from what `newest` holds."""
+    """The successive pulses of a run, from the content of `newest`."""
 
     def __init__(self, newest: Newest) -> None:
         self._newest = newest
@@ -61,13 +61,13 @@ class Pulses:
             step_why=step.why,
         )
         samples = list(self._load_samples(step, began))
-        if facts := load_facts(Topology(), [replace(step, name=NOW)], samples):  # By the formulas of a step.
+        if facts := load_facts(Topology(), [replace(step, name=NOW)], samples):  # By the formulas for a step.
             ended = max(sample.ended_us[0] for sample in samples)
             window = min(sample.ended_us[0] - round(1e6 * sample.seconds[0]) for sample in samples)
             self._last = began, facts, window, ended
         if self._last[0] != began:
             return current
-        # Counters that restart at the end of a ramp give no window for a moment: the last facts stay valid.
+        # Counters that restart at the end of a ramp give no window at first: the last facts remain valid.
         _, facts, window, ended = self._last
         age = max(0.0, (now_us - ended) / 1e6)
         return replace(current, loads=facts, began_us=window, ended_us=ended, loads_age_seconds=age)
@@ -84,7 +84,7 @@ class Pulses:
                     yield sample
 
     def _links(self, wiring: Sequence[WiredLink]) -> list[LinkNow]:
-        """Return the busiest links, computed again once their ports have been polled, or where the wiring changed."""
+        """Return the busiest links, computed again after their ports have been polled or the wiring has changed."""
         taken = self._newest.ports_taken
         if self._busiest is None or self._busiest[0] != taken or self._busiest[1] is not wiring:
             self._busiest = taken, wiring, busiest_links(wiring, self._newest.rounds(PORTS))
@@ -95,6 +95,6 @@ class Pulses:
         for source in sources:
             answer = self._newest.answers.get(source.name)
             age = max(0.0, (now_us - answer.ended) / 1e6) if answer is not None else None
-            late = age is not None and age > LATE_POLLS * source.every_seconds + max(delay_seconds, SLACK_SECONDS)
+            late = age is not None and age > MAX_MISSED * source.every_seconds + max(delay_seconds, SLACK_SECONDS)
             freshness[source.name] = Freshness(source.every_seconds, age, late)
         return freshness

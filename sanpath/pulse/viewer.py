@@ -26,12 +26,12 @@ from sanpath.topology.resolve import resolve
 CHECK_SECONDS = 1.0
 """How often the viewer looks for recorders, and for new flushes of recorders that it cannot connect to."""
 CONNECTED_SECONDS = 5.0
-"""How often it looks for other recorders, new entities and marks while it is connected to every recorder: what is
-written appears that often."""
+"""How often it looks for other recorders, new entities and marks while it is connected to every recorder: the delay
+with which changes appear."""
 
 
 class Viewer:
-    """Follows a recording while `run` is running. `pulse` returns at once, even during a read."""
+    """Follows a recording while `run` is running. `pulse` returns immediately, even during a read."""
 
     def __init__(self, folder: Location) -> None:
         self._folder = folder
@@ -59,7 +59,7 @@ class Viewer:
                 task.cancel()
 
     async def _pause(self) -> None:
-        """Wait until it is time to look again; a recorder whose connection ends may have ended itself."""
+        """Wait until it is time to look again; a recorder whose connection ends may have ended."""
         running = self._running()
         if self._inventory and running and self._listening.keys() >= running:
             listening = list(self._listening.values())
@@ -71,7 +71,7 @@ class Viewer:
         return {start.writer for start in latest(self._starts) if start.ending is None}
 
     def pulse(self) -> Pulse | None:
-        """Return the current pulse. None: nothing is recorded yet, or not yet read, or recording has ended."""
+        """Return the current pulse. None: nothing is recorded yet or read yet, or recording has ended."""
         if not self._starts or ended(self._starts) or not self._read.issuperset(self._running()):
             return None
         # The clocks of recorders on this machine differ only by changes of the wall clock since their start.
@@ -135,5 +135,5 @@ class Viewer:
 
 
 def _wiring(folder: Location) -> Sequence[WiredLink]:
-    """Return the links of everything that was seen until now."""
+    """Return the links of all entities seen so far."""
     return wiring(resolve(Recording(folder).inventory()))

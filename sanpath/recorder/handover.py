@@ -13,7 +13,7 @@ from pathlib import Path
 
 from sanpath.model import Poll, Rows
 from sanpath.plugin import Clock, Item
-from sanpath.pulse.newest import Newest, is_wanted, narrowed
+from sanpath.pulse.newest import Newest, is_wanted, select_needed_columns
 from sanpath.recording.handover import LONGEST_BYTES, Hello, LiveItem, encoded, socket_path
 
 MAX_PENDING_BYTES = 2 * LONGEST_BYTES
@@ -48,7 +48,7 @@ class Handover:
         """Send an item that is being recorded."""
         if self._server is None or not isinstance(item, LiveItem) or not is_wanted(item):
             return
-        live_item = narrowed(item) if isinstance(item, Rows) else item
+        live_item = select_needed_columns(item) if isinstance(item, Rows) else item
         # A blocking source may return from its SDK after the loop has ended.
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._send, source, live_item)

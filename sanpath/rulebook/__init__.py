@@ -1,1 +1,1 @@
-"""The rulebook: rule files, the condition language, and judging fact tables with them."""
+"""The rulebook: rule files, the condition language, and the judgement of fact tables by rules."""

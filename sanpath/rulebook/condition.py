@@ -1,7 +1,7 @@
 """The condition language of rules: a small Python-like expression, compiled to functions with three outcomes.
 
 It supports only what this module lists: nothing in a rule file is executed. The outcomes are those of SQL's
-three-valued logic: true is a hit, false is clear, and what is not known (a missing fact, a division by zero) is
+three-valued logic: true is a hit, false is clear, and an unknown value (a missing fact, a division by zero) is
 unknown. A condition is evaluated for all rows of a fact table at once.
 """
 
@@ -24,7 +24,7 @@ from sanpath.masking import printable
 from sanpath.rulebook.kinds import FactKind, did_you_mean
 
 MAX_CHARACTERS = 1000
-"""Longer conditions are refused: each term is an operation over all rows of a table, and rules need a few."""
+"""Longer conditions are refused: each term is an operation over all rows of a table, and rules need few terms."""
 
 MAX_DEPTH = 40
 """Deeper nesting is refused, well below the recursion limit of Python (1,000 by default)."""
@@ -79,9 +79,8 @@ class ConditionError(UsageError):
 
 
 class Values(NamedTuple):
-    """A fact or an expression. `values`: one for each row, or one for all. `known`: whether it is known.
-
-    Where it is not known, the value has no meaning."""
+    """A fact or an expression. `values`: one for each row, or one for all. `known`: whether it is known; if not, the
+    value has no meaning."""
 
     values: Array
     known: Array
@@ -122,7 +121,7 @@ def compile_condition(text: str, facts: Mapping[str, FactKind], limits: Mapping[
 
 def _parse(line: str) -> ast.expr:
     for position, character in enumerate(line):
-        # A backslash could hide a character, a number sign the remainder of the condition.
+        # A backslash could hide a character, a number sign the rest of the condition.
         if not character.isprintable() or character in "\\#":
             raise ConditionError(f"{character!r} is not part of the language", printable(line), position)
     try:
@@ -276,7 +275,7 @@ def _constant(value: bool | str | float) -> Expression:
 
 
 def _applied(function: _Function, first: Expression, second: Expression) -> Expression:
-    """Return a function of two values; it is known where both are."""
+    """Return a function of two values; the result is known if both are."""
 
     def evaluate(columns: Columns) -> Values:
         left, right = first(columns), second(columns)
@@ -310,7 +309,7 @@ def _not(operand: Expression) -> Expression:
 
 
 def _all(operands: Sequence[Expression]) -> Expression:
-    """Return whether all are true: false as soon as one is known to be false."""
+    """Return whether all are true: false if any is known to be false."""
 
     def evaluate(columns: Columns) -> Values:
         terms = [operand(columns) for operand in operands]

@@ -1,6 +1,6 @@
 """Groups judgements into the findings of a report: one for each rule, entity and direction.
 
-A rule whose sentence names no direction, such as one about a setting or a distance, says it once for both.
+If the sentence of a rule names no direction, for example about a setting or a distance, one finding covers both.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _DIRECTION = "{direction}"
 
 
 def group(rules: Sequence[Rule], judgements: Sequence[RowOutcome], step: str = "") -> list[Finding]:
-    """Group the judgements of `judge(rules, ...)`: hits first, then by severity; of a rule the worst first.
+    """Group the judgements of `judge(rules, ...)`: hits first, then by severity; the worst of each rule first.
 
     `rules` must include every rule that was judged. A finding shows the figures of `step` if the rule is a hit in it,
     otherwise those of the worst judgement.
@@ -31,14 +31,14 @@ def group(rules: Sequence[Rule], judgements: Sequence[RowOutcome], step: str = "
         _finding(by_id[key[0]], judgements_of_group, worst[key[0]], step)
         for key, judgements_of_group in groups.items()
     ]
-    together = _in_both_directions(by_id, findings, worst)
+    together = _join_directions(by_id, findings, worst)
     return sorted(together, key=lambda finding: _rank(finding, worst[finding.rule]))
 
 
-def _in_both_directions(
+def _join_directions(
     rules: Mapping[str, Rule], findings: Sequence[Finding], worst: Mapping[str, tuple[str, int] | None]
 ) -> Iterator[Finding]:
-    """Yield the findings, and of hits in both directions whose sentence names none the worse for both."""
+    """Yield the findings; of two hits whose sentences name no direction, only the worse one."""
     together: dict[tuple[str, str], list[Finding]] = {}
     for finding in findings:
         if finding.outcome == "hit" and _DIRECTION not in rules[finding.rule].summary:
@@ -46,7 +46,7 @@ def _in_both_directions(
         else:
             yield finding
     for alike in together.values():
-        shown = max(alike, key=lambda finding: _badness(finding, worst[finding.rule]))
+        shown = max(alike, key=lambda finding: _severity(finding, worst[finding.rule]))
         if len(alike) > 1:
             steps = dict.fromkeys(chain.from_iterable(finding.steps for finding in alike))
             unknown = dict.fromkeys(chain.from_iterable(finding.unknown_steps for finding in alike))
@@ -55,10 +55,10 @@ def _in_both_directions(
 
 
 def _finding(rule: Rule, judgements: Sequence[RowOutcome], worst: tuple[str, int] | None, step: str) -> Finding:
-    hits = _with_outcome("hit", judgements)
-    unknown = _with_outcome("unknown", judgements)
+    hits = _filter_outcome("hit", judgements)
+    unknown = _filter_outcome("unknown", judgements)
     in_step = [judgement for judgement in hits if judgement.step == step]
-    shown = max(in_step or hits or unknown, key=lambda judgement: _badness(judgement, worst))
+    shown = max(in_step or hits or unknown, key=lambda judgement: _severity(judgement, worst))
     return Finding(
         rule=rule.id,
         title=rule.title,
@@ -76,11 +76,11 @@ def _finding(rule: Rule, judgements: Sequence[RowOutcome], worst: tuple[str, int
     )
 
 
-def _with_outcome(outcome: Outcome, judgements: Sequence[RowOutcome]) -> list[RowOutcome]:
+def _filter_outcome(outcome: Outcome, judgements: Sequence[RowOutcome]) -> list[RowOutcome]:
     return [judgement for judgement in judgements if judgement.outcome == outcome]
 
 
-def _badness(judgement: RowOutcome | Finding, worst: tuple[str, int] | None) -> float:
+def _severity(judgement: RowOutcome | Finding, worst: tuple[str, int] | None) -> float:
     """Return a number that grows with the badness of the first fact that the condition compares by size.
 
     A fact that is not known counts as the least bad."""
@@ -92,8 +92,8 @@ def _badness(judgement: RowOutcome | Finding, worst: tuple[str, int] | None) -> 
 
 
 def _rank(finding: Finding, worst: tuple[str, int] | None) -> tuple[bool, int, str, float, str, str]:
-    """Of several elements the worst comes first."""
+    """Sort key: the worst of several elements comes first."""
     severity = SEVERITIES.index(finding.severity)
     is_unknown = finding.outcome != "hit"
-    badness = 0.0 if is_unknown else _badness(finding, worst)
-    return is_unknown, severity, finding.rule, -badness, finding.entity, finding.direction
+    fact_severity = 0.0 if is_unknown else _severity(finding, worst)
+    return is_unknown, severity, finding.rule, -fact_severity, finding.entity, finding.direction

@@ -19,7 +19,7 @@ from sanpath.rulebook.summary import fill
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """Numbers of the rows for which a condition is true, and of those for which it is not known."""
+    """Numbers of the rows for which a condition is true, and of those for which it is unknown."""
 
     hit: NDArray[np.int64]
     unknown: NDArray[np.int64]
@@ -34,7 +34,7 @@ def judge(
 ) -> list[RowOutcome]:
     """Return one judgement for each rule and row of its fact table, in the order of the rules, then of the rows.
 
-    Rules of other statuses are left out. A rule whose table is absent or empty has no judgement: see `not_judged`.
+    Rules of other statuses are left out. A rule whose table is missing or empty has no judgement: see `not_judged`.
     `include_clear` False leaves out clear judgements, nearly all of those of a large fabric. Raises UsageError for a
     policy that does not match the rules, TypeError for a fact of the wrong type.
     """
@@ -48,7 +48,7 @@ def judge(
         conditions = [rule_condition(rule) for rule in table_rules]
         columns = fact_columns(conditions, fact_kinds(kind), table.rows)
         for rule, condition in zip(table_rules, conditions, strict=True):
-            outcomes = evaluated(condition, columns, len(table.rows))
+            outcomes = evaluate(condition, columns, len(table.rows))
             by_rule[rule.id] = list(_judgements(rule, condition, table.rows, outcomes, include_clear))
     return [judgement for judgements in by_rule.values() for judgement in judgements]
 
@@ -77,7 +77,7 @@ def fact_columns(conditions: Sequence[Condition], kinds: Mapping[str, FactKind],
     return {name: _column(rows, name, kinds[name]) for name in names}
 
 
-def evaluated(condition: Condition, columns: Columns, row_count: int) -> Outcomes:
+def evaluate(condition: Condition, columns: Columns, row_count: int) -> Outcomes:
     """Evaluate a condition for each row."""
     with np.errstate(all="ignore"):  # An overflow is unknown.
         is_true, known = condition.evaluate(columns)
@@ -95,7 +95,7 @@ def _judgements(
 
 
 def _column(rows: Sequence[FactRow], name: str, kind: FactKind) -> Values:
-    """Return the values of a fact. Infinity and NaN are not known."""
+    """Return the values of a fact. Infinity and NaN are unknown."""
     facts = [row.get(name) for row in rows]
     types = {type(fact): number for number, fact in enumerate(facts)}
     for number in types.values():

@@ -50,12 +50,12 @@ def units(table: str) -> dict[str, str]:
 
 
 def finite_or_none(value: FactValue) -> FactValue:
-    """Return the value, or None for infinity and NaN: a rate over zero time is not known, not infinite."""
+    """Return the value, or None for infinity and NaN: a rate over zero time is unknown, not infinite."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def is_kind(value: FactValue, kind: FactKind) -> bool:
-    """Return whether a value is valid for a fact of this kind. None (not known) always is."""
+    """Return whether a value is valid for a fact of this kind. None (unknown) always is."""
     if value is None:
         return True
     if kind == "number":

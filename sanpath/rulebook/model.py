@@ -23,11 +23,11 @@ SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 ROLES: tuple[Role, ...] = get_args(Role)
 DISRUPTIONS: tuple[Disruption, ...] = get_args(Disruption)
-"""In rising order of what is interrupted."""
+"""In ascending order of disruption."""
 
 
 def _printable(text: str) -> str:
-    """Refuse control characters: escape sequences of a rule file would reach the terminal of everyone who reads the
+    """Refuse control characters: escape sequences of a rule file would reach the terminal of everyone who reads a
     report."""
     if not text.replace("\n", "").isprintable():
         raise ValueError("must hold printable characters only")
@@ -60,7 +60,7 @@ class Limit(_RuleModel):
 
     @property
     def values_text(self) -> str:
-        """The value, and in brackets those under the policies that set one."""
+        """The value, and in brackets those of the policies that set one."""
         under = [f"{name} {value:g}" for name in POLICIES if (value := self.under(name)) is not None]
         return f"{self.value:g}" + (f" ({', '.join(under)})" if under else "")
 
@@ -162,8 +162,8 @@ class ChangedLimit:
 class RowOutcome:
     """The outcome of one rule for one row of its fact table.
 
-    `evidence`: the facts and limits of the condition, None where not known. `missing`: names of the facts that were
-    not known. `summary` is empty if the outcome is "clear".
+    `evidence`: the facts and limits of the condition, None if unknown. `missing`: names of the unknown facts.
+    `summary` is empty if the outcome is "clear".
     """
 
     rule: str

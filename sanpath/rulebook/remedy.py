@@ -1,9 +1,9 @@
 """Selects the remedies that apply to an entity, and fills their commands with its names.
 
 In a command, `<name>` in lower case stands for a fact of the entity: `interface <switch_port>`. A placeholder
-remains, for a person to fill in, if its fact is not known or could have a meaning for a shell: a command for the
-wrong port is worse than none. Where the remedy names its shell, a name with blanks is put in quotes. What is said
-about the commands may hold numbers, too, in the units of their facts.
+remains, for a person to fill in, if its fact is unknown or could have a meaning for a shell: a command for the wrong
+port is worse than none. If the remedy names its shell, a name with blanks is put in quotes. The texts about the
+commands may also contain numbers, in the units of their facts.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from math import isfinite
 from sanpath.facts.table import FactRow, FactValue
 from sanpath.rulebook.kinds import did_you_mean
 from sanpath.rulebook.model import Fix
-from sanpath.rulebook.summary import in_unit
+from sanpath.rulebook.summary import format_in_unit
 
 _PLACEHOLDER = re.compile(r"<([a-z][a-z0-9_]*)>")
 _HARMLESS = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/-]*")
 _QUOTABLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+=,#&() -]*")
-"""Between single quotes, these characters are literal in POSIX shells and in PowerShell. Not among them: quotes, of
-which PowerShell has several, and its wildcards."""
+"""Characters that are literal between single quotes in POSIX shells and in PowerShell. Quotes, of which PowerShell
+has several, and its wildcards are missing."""
 
 SWITCH_MAKE_FACTS = ("switch_make",)
 """Names that `only_if` may use in addition to the facts of the rule's table: the make of the switches at the
 entity."""
 _PLATFORM_FACTS = {"switch_make": "any switch", "platform": "any host"}
-"""Facts that determine the command line of a remedy → the platform that a remedy shows if the fact is not known."""
+"""Facts that determine the command line of a remedy → its platform text if the fact is unknown."""
 
 
 class Remedy(Fix):
-    """A remedy for several makes, because the make is not known. It has no commands of its own.
+    """A remedy for several makes, because the make is unknown. It has no commands itself.
 
     `variants`: the remedy of each make, for a person to choose from.
     """
@@ -65,12 +65,12 @@ def applicable_remedies(
     for fix in (fix for fix in fixes if _applies(fix, facts)):
         unknown = next((name for name in _PLATFORM_FACTS if name in fix.only_if and name not in facts), None)
         if unknown is None:
-            result.append(_filled(fix, facts, units or {}))
+            result.append(_fill(fix, facts, units or {}))
             continue
-        # Placeholders remain: the remedy is one step of the plan for all ports that it applies to.
+        # Placeholders remain: the remedy is one step of the plan for all ports to which it applies.
         generic = _without_commands(fix, _PLATFORM_FACTS[unknown])
         if result and _same_action(result[-1], generic):
-            result[-1] = _merged(result[-1], generic)
+            result[-1] = _merge(result[-1], generic)
         else:
             result.append(generic)
     return tuple(result)
@@ -91,7 +91,7 @@ def _without_commands(fix: Fix, kind: str) -> Remedy:
     )
 
 
-def _merged(first: Fix, second: Remedy) -> Fix:
+def _merge(first: Fix, second: Remedy) -> Fix:
     """Merge a remedy into another with the same action."""
     variants = first.variants if isinstance(first, Remedy) else ()
     return first.model_copy(
@@ -118,25 +118,25 @@ def _applies(fix: Fix, facts: Mapping[str, FactValue]) -> bool:
     return all(name not in facts or facts[name] == value for name, value in fix.only_if.items())
 
 
-_ON_SWITCH = "! on <switch>"
+_SWITCH_COMMENT = "! on <switch>"
 """A comment in the language of switches: several of them may have a port of the same name."""
 
 
-def _filled(fix: Fix, facts: Mapping[str, FactValue], units: Mapping[str, str]) -> Fix:
+def _fill(fix: Fix, facts: Mapping[str, FactValue], units: Mapping[str, str]) -> Fix:
     def fill(text: str) -> str:
         return _PLACEHOLDER.sub(lambda match: _value(facts.get(match[1]), match[0], fix), text)
 
     def number(placeholder: re.Match[str]) -> str:
         value = facts.get(placeholder[1])
         if isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value):
-            return in_unit(value, units.get(placeholder[1], ""))
+            return format_in_unit(value, units.get(placeholder[1], ""))
         return placeholder[0]
 
     def fill_words(text: str) -> str:
         return fill(_PLACEHOLDER.sub(number, text))
 
     names_port = any("<switch_port>" in command for command in fix.commands)
-    heading = (_ON_SWITCH,) if names_port and "switch" in facts else ()
+    heading = (_SWITCH_COMMENT,) if names_port and "switch" in facts else ()
     return fix.model_copy(
         update={
             "commands": tuple(fill(command) for command in (*heading, *fix.commands)),

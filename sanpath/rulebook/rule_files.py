@@ -93,25 +93,25 @@ def find_rule(rules: Iterable[Rule], rule_id: str) -> Rule:
     return by_id[rule_id]
 
 
-def load_rule(data: bytes, shown: str) -> Rule:
-    """Return the rule of a file, from the file's content. `shown`: its path for messages; the id must match its name.
+def load_rule(data: bytes, path_text: str) -> Rule:
+    """Return the rule of a file, from its content. `path_text`: its path for messages; its name must match the id.
 
     Raises UsageError with a line for each mistake.
     """
     if len(data) > MAX_BYTES:
-        raise UsageError(f"{shown}: larger than {MAX_BYTES // 1024} KiB")
+        raise UsageError(f"{path_text}: larger than {MAX_BYTES // 1024} KiB")
     try:
         lines, content = parse(data.decode("utf-8"), strict=True)
     except UnicodeDecodeError:
-        raise UsageError(f"{shown}: the file is not UTF-8 text") from None
+        raise UsageError(f"{path_text}: the file is not UTF-8 text") from None
     except DocumentError as error:
-        raise ConfigError(shown, error.line, error.key, error.problem) from None
-    document = Document(Path(shown), lines)
+        raise ConfigError(path_text, error.line, error.key, error.problem) from None
+    document = Document(Path(path_text), lines)
     try:
         rule = Rule.model_validate(content)
     except ValidationError as error:
         details = error.errors(include_url=False)
-        problems = [_as_problem(detail) for detail in details if not _is_consequence(detail, details)]
+        problems = [_convert_error(detail) for detail in details if not _is_consequence(detail, details)]
         raise _usage_error(document, problems) from None
     problems = list(_problems(rule, PurePosixPath(document.path.as_posix()).stem))
     if problems:
@@ -140,7 +140,7 @@ def _yaml_files(folder: Traversable, shown: str) -> Iterator[tuple[Traversable, 
             if next(seen) > _MAX_ENTRIES:
                 raise UsageError(f"{name}: more than {_MAX_ENTRIES:,} files and folders: is this a folder of rules?")
             if entry.is_dir():
-                # A link to a folder above it would lead through the same files again and again.
+                # A link to a parent folder would lead to the same files again and again.
                 if (identity := _identity(entry)) not in folders:
                     folders.add(identity)
                     yield from within(entry, name)
@@ -155,7 +155,7 @@ def _yaml_files(folder: Traversable, shown: str) -> Iterator[tuple[Traversable, 
 
 
 def _identity(folder: Traversable) -> str:
-    """Return the same text for a folder and for a link to it."""
+    """Return the same text for a folder and for links to it."""
     return os.path.realpath(folder) if isinstance(folder, Path) else str(folder)
 
 
@@ -251,8 +251,8 @@ def _test_problems(rule: Rule, kinds: dict[str, FactKind]) -> Iterator[Problem]:
             yield ("tests",), f"no test expects {outcome!r}"
 
 
-def _as_problem(details: Any) -> Problem:
-    """Convert a mistake that pydantic reports to the terms of a rule file."""
+def _convert_error(details: Any) -> Problem:
+    """Convert an error of pydantic to the terms of a rule file."""
     # pydantic appends "[key]" to the place if the key itself is wrong.
     place: Place = tuple(element for element in details["loc"] if element != "[key]")
     key = ".".join(printable(str(element)) for element in place) or "the file"
@@ -283,7 +283,7 @@ def _as_problem(details: Any) -> Problem:
 
 
 def _is_consequence(details: Any, all_details: Iterable[Any]) -> bool:
-    """Return whether a list counts as too short only because its entries are wrong."""
+    """Return whether a list is too short only because its entries are wrong."""
     place = details["loc"]
     return details["type"] == "too_short" and any(
         other_detail["loc"][: len(place)] == place and len(other_detail["loc"]) > len(place)

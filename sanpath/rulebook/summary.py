@@ -11,13 +11,13 @@ from sanpath.masking import printable
 from sanpath.rulebook.kinds import did_you_mean, finite_or_none
 from sanpath.units import bandwidth, iops, percent
 
-NOT_KNOWN = "not known"
+UNKNOWN_TEXT = "not known"
 
-# No width and one digit of precision: `{x:1000000000}` must not be able to fill the memory.
+# No width and one digit of precision: `{x:1000000000}` must not fill the memory.
 _SPEC = re.compile(r",?(\.[0-9])?[fge%]?")
 
 
-# What is in brackets is left out where not all of its names have a value.
+# A clause in brackets is left out if any of its names has no value.
 _CLAUSE = re.compile(r"\[([^\[\]]*)\]")
 
 
@@ -63,16 +63,16 @@ def _if_known(clause: str, values: Mapping[str, FactValue]) -> str:
 def _text(value: FactValue, unit: str, spec: str) -> str:
     value = finite_or_none(value)
     if value is None:
-        return NOT_KNOWN
+        return UNKNOWN_TEXT
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, str):
         # Names come from devices and may contain anything, including escape sequences.
         return printable(value)
-    return format(value, spec) if spec else in_unit(value, unit)
+    return format(value, spec) if spec else format_in_unit(value, unit)
 
 
-def in_unit(value: float, unit: str) -> str:
+def format_in_unit(value: float, unit: str) -> str:
     """Return a number in its usual unit: 0.9769 ratio is 97.7 %, 4e9 bits per second is 4 Gb/s."""
     match unit:
         case "ratio":
@@ -100,7 +100,7 @@ def _bytes(value: float) -> str:
 
 
 def _seconds(value: float) -> str:
-    """2 s, 0.35 ms: facts are also hours between polls, which `duration` would give in milliseconds."""
+    """2 s, 0.35 ms: facts include hours between polls, which `duration` would give in milliseconds."""
     for factor, name in ((1.0, "s"), (1e3, "ms")):
         if abs(value) * factor >= 1:
             return f"{_three_digits(value * factor)} {name}"

@@ -1,4 +1,4 @@
-"""The command lines of a step, to be started by sanpath or by a person."""
+"""The command lines of a step, for sanpath or for a person to start."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ END
 {vdbench} -f "$folder/parameters" -o "$folder/output" >&2 || exit
 cat "$folder/output/flatfile.html"
 """
-"""Runs vdbench, and prints the report that sanpath reads: vdbench itself prints less."""
+"""Runs vdbench and prints the report that sanpath reads: vdbench itself prints less."""
 
 
 def command(plan: Plan, step: SweepStep, bytes_per_second: int | None = None) -> tuple[str, ...]:
-    """Return the command that sanpath starts for one step; its output is what the generator's reader reads.
+    """Return the command that sanpath starts for one step; the generator's reader reads its output.
 
-    `bytes_per_second`: the rate that DiskSpd or vdbench stays below, None: no limit. That of fio is in its options.
+    `bytes_per_second`: rate limit for DiskSpd or vdbench, None: no limit. fio's limit is in its options.
     """
     if plan.engine == "diskspd":
         return tuple(_diskspd(plan, step, bytes_per_second))
@@ -45,7 +45,7 @@ def fio(plan: Plan, step: SweepStep) -> tuple[str, ...]:
         *([] if exports else ["--direct=1"]),
         # With the same offsets in every step, a cache would answer from the second step on.
         "--randrepeat=0",
-        # Percentiles of the same latency as the mean, submission included.
+        # Percentiles of the same latency as the mean, which includes submission.
         *("--lat_percentiles=1", "--clat_percentiles=0"),
         f"--rw={_fio_rw(step)}",
         *([] if step.read_ratio in (0, 1) else [f"--rwmixread={100 * step.read_ratio:g}"]),
@@ -103,7 +103,7 @@ def _fio_path(name: str) -> str:
     return name.replace(":", r"\:")
 
 
-def printed(plan: Plan, step: SweepStep) -> str:
+def shell_command(plan: Plan, step: SweepStep) -> str:
     """Return the command to type on each host for one step; it writes the result to a file named after the step."""
     if plan.engine == "diskspd":
         return f"{subprocess.list2cmdline(_diskspd(plan, step))} > {step.key}.xml"
@@ -115,7 +115,7 @@ def printed(plan: Plan, step: SweepStep) -> str:
 def _diskspd(plan: Plan, step: SweepStep, bytes_per_second: int | None = None) -> list[str]:
     """Return the DiskSpd command: -F threads each drive all targets with -O outstanding I/Os (2.0.20 or newer).
 
-    Its rate is one of each thread and target, in bytes a millisecond. Zero would be no limit.
+    Its rate limit is per thread and target, in bytes a millisecond. Zero would mean no limit.
     """
     rates = step.threads * step.targets * 1000
     return [
@@ -148,11 +148,11 @@ def _program(plan: Plan) -> str:
 
 
 def _parameters(plan: Plan, step: SweepStep, bytes_per_second: int | None = None) -> Iterator[str]:
-    """Yield the parameter file: `threads` are per storage definition, each with one outstanding I/O; its rate is that
-    of all together, in I/Os a second."""
+    """Yield the parameter file: `threads` are per storage definition, each with one outstanding I/O; the rate is the
+    total in I/Os a second."""
     rate = "max"
     if bytes_per_second is not None:
-        # By default I/Os arrive at random, so that more of them may come than the rate says.
+        # By default I/Os arrive at random, so that the actual rate may exceed the limit.
         rate = f"{max(1, bytes_per_second // step.block_bytes)},distribution=deterministic"
     each = step.in_flight // step.targets
     for number, name in enumerate(plan.target.filename[: step.targets], start=1):

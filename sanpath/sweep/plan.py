@@ -15,9 +15,9 @@ from sanpath.document import read_document, unknown_key
 
 Engine = Literal["fio", "diskspd", "vdbench"]
 ENGINES: tuple[Engine, ...] = get_args(Engine)
-"""The load generators that are run."""
+"""The load generators that can be run."""
 LOCAL = "local"
-"""The host that sanpath runs on, in `hosts`."""
+"""The name in `hosts` of the host that sanpath runs on."""
 
 PLANNED_FIO_OPTIONS = frozenset(
     (
@@ -26,7 +26,7 @@ PLANNED_FIO_OPTIONS = frozenset(
         *("ramp_time", "loops", "group_reporting", "output", "output-format", "status-interval", "client", "server"),
     )
 )
-"""Options of fio that the plan determines: an extra option of that name would contradict it."""
+"""Options of fio that the plan determines: an extra option of the same name would contradict it."""
 
 
 def _bytes(value: object) -> object:
@@ -40,7 +40,7 @@ def _bytes(value: object) -> object:
 
 
 def as_list(value: object) -> object:
-    """Return a list as it is, and a single value as a list of one."""
+    """Return a list unchanged, and a single value as a list of one."""
     return value if isinstance(value, list | tuple) else [value]
 
 
@@ -58,7 +58,7 @@ class Section(BaseModel):
 
 
 class Target(Section):
-    """What is tested: existing block devices or files, NBD exports, or a folder in which files are created."""
+    """What is tested: existing block devices or files, NBD exports, or a folder for new files."""
 
     filename: Annotated[tuple[Text, ...], BeforeValidator(as_list)] = ()
     uri: Annotated[tuple[Text, ...], BeforeValidator(as_list)] = ()
@@ -119,8 +119,8 @@ class Plan(Section):
 
     `command`: the load generator with a prefix if needed, such as `ip netns exec NAME fio`, by shell rules. Each step
     is measured for `seconds` after `warmup_seconds`. `pause_seconds`: idle time between steps, so that every source
-    shows an edge. `repeats`: how often the whole matrix is run, to see how far two runs of one step differ. `fio`:
-    extra options.
+    shows an edge. `repeats`: how often the whole matrix is run, to measure the difference between runs of one step.
+    `fio`: extra options.
     """
 
     engine: Engine = "fio"
@@ -137,25 +137,25 @@ class Plan(Section):
     repeats: Count = 1
     fio: dict[Text, str | int | float | bool] = {}
 
-    def on(self, devices: tuple[str, ...]) -> Plan:
-        """The plan on other devices; (): the plan itself."""
+    def with_devices(self, devices: tuple[str, ...]) -> Plan:
+        """The plan with other devices; (): the plan itself."""
         return self.model_copy(update={"target": Target(filename=devices)}) if devices else self
 
     @property
     def digest(self) -> str:
         """Digest of the plan's values: plans that differ only in their notation have the same digest."""
-        # Plans without it had no such key: their recordings are resumed.
+        # Older plans have no such key: their recordings can still be resumed.
         values = self.model_dump_json(exclude={"repeats"} if self.repeats == 1 else None)
         return hashlib.sha256(values.encode()).hexdigest()[:16]
 
 
 AnyPlan = TypeVar("AnyPlan", bound=Section)
 Problem = tuple[tuple[str | int, ...], str]
-"""The place of a mistake in a plan, and what is wrong there."""
+"""The key of a mistake in a plan, and what is wrong there."""
 
 
 def load_plan(path: Path) -> Plan:
-    """Read and check a plan. Raises ConfigError for the first mistake, UsageError when it cannot be read."""
+    """Read and check a plan. Raises ConfigError for the first mistake, UsageError if it cannot be read."""
     return read_plan(path, Plan, {"target": Target, "matrix": Matrix, "steady": Steady}, _contradictions)
 
 
@@ -166,10 +166,10 @@ def read_plan(
     contradictions: Callable[[AnyPlan], Sequence[Problem]],
     completed: Callable[[dict[str, Any]], dict[str, Any]] = dict,
 ) -> AnyPlan:
-    """Read and check a plan of some kind. `sections`: its mappings by key. `contradictions`: mistakes of
-    valid values. `completed`: adds keys that the plan leaves to another file.
+    """Read and check a plan of some kind. `sections`: its mappings by key. `contradictions`: mistakes of valid
+    values. `completed`: adds keys that the plan leaves to another file.
 
-    Raises ConfigError for the first mistake, UsageError when the file cannot be read.
+    Raises ConfigError for the first mistake, UsageError if the file cannot be read.
     """
     document, raw = read_document(path)
     if not isinstance(raw, dict):
@@ -185,7 +185,7 @@ def read_plan(
 
 
 def mistake(error: Any, model: type[Section], sections: Mapping[str, type[Section]]) -> str:
-    """A mistake that the validation of a plan found, in words."""
+    """A validation error of a plan in words."""
     if error["type"] == "extra_forbidden":
         *above, key = error["loc"]
         return unknown_key(str(key), list((sections[str(above[0])] if above else model).model_fields))

@@ -16,7 +16,7 @@ PROBE_READY, PROBE_PAUSE, PROBE_END = "probe-ready", "probe-pause", "probe-end"
 ended, with the reason."""
 
 START_SECONDS = 1.0
-"""Time to start and end a load, besides its own duration (fio: half a second, measured)."""
+"""Time to start and end a load, in addition to its own duration (fio: half a second, measured)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Progress:
 
     `done`: keys of the steps that need not be run again. `cut`: keys of the steps that began but are not done.
     `running`: key of the current step; None between steps. `since_us`: when it began, on the recorder's clock.
-    `took`: seconds that each finished step took. `failed`: (key, exit code) of steps whose last run failed.
+    `took`: durations of the finished steps in seconds. `failed`: (key, exit code) of steps whose last run failed.
     """
 
     done: frozenset[str]
@@ -65,8 +65,8 @@ def progress(events: Iterable[tuple[str, Event]], digest: str) -> Progress:
 def remaining_seconds(plan: Plan, steps: Sequence[SweepStep], now: Progress, now_us: int) -> float:
     """Return the expected remaining time of the sweep.
 
-    A step is expected to take the mean time of earlier steps. For the first step with `steady`, half of the time that
-    it may take beyond its `seconds` is added.
+    A step is expected to take the mean time of earlier steps. For the first step with `steady`, half of its possible
+    time beyond `seconds` is added.
     """
     remaining = sum(step.key not in now.done for step in steps)
     seconds_per_step = step_seconds(plan, now.took)
@@ -75,7 +75,7 @@ def remaining_seconds(plan: Plan, steps: Sequence[SweepStep], now: Progress, now
 
 
 def step_seconds(plan: Plan, took: Sequence[float]) -> float:
-    """Return the expected duration of a step, pause included."""
+    """Return the expected duration of a step, including the pause."""
     if took:
         return sum(took) / len(took) + plan.pause_seconds
     measured = plan.seconds

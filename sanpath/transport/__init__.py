@@ -1,1 +1,1 @@
-"""The connections that the recorder lends to collectors: SNMP, HTTPS, SSH, and recorded answers in their place."""
+"""The connections that the recorder gives to collectors: SNMP, HTTPS, SSH, and recorded answers instead of them."""

@@ -1,4 +1,4 @@
-"""The context of a live run: real connections, their cost booked to one source."""
+"""The context of a live run: real connections, with their cost charged to one source."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class LiveContext:
         self.clock, self.cost = clock, cost
 
     def snmp(self, credentials: SnmpCredentials) -> Snmp:
-        """Return an SNMP session: gufo-snmp and pysnmp together where that is possible, pysnmp alone elsewhere.
+        """Return an SNMP session: gufo-snmp and pysnmp together if possible, otherwise pysnmp alone.
 
-        Raises CollectorError: MISCONFIGURED when the library for privacy is not installed.
+        Raises CollectorError: MISCONFIGURED if the library for privacy is not installed.
         """
         if credentials.user and credentials.user.privacy_password and SNMPV3.missing:
             raise CollectorError(Failure.MISCONFIGURED, f"SNMPv3 privacy is not installed: {SNMPV3.command}")
@@ -59,13 +59,13 @@ class LiveContext:
     def machine(self, ssh: SshTarget | None = None) -> Machine:
         """Return this machine, or one over SSH. The SSH library is imported on first use.
 
-        Raises CollectorError: MISCONFIGURED when it is not installed.
+        Raises CollectorError: MISCONFIGURED if it is not installed.
         """
         if ssh is None:
             from sanpath.transport.machine import LocalMachine
 
             return LocalMachine(self.cost)
-        if SSH.missing:  # a source that declares it is refused before the run
+        if SSH.missing:  # without it, a source that needs it is refused before the run
             raise CollectorError(Failure.MISCONFIGURED, f"SSH is not installed: {SSH.command}")
         from sanpath.transport.ssh.session import SshMachine
 

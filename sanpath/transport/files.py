@@ -9,7 +9,7 @@ from sanpath.plugin import Cost
 
 
 class FolderFiles:
-    """`plugin.Files` below several roots. A file in a later root replaces the one in an earlier root."""
+    """`plugin.Files` below several roots. A file in a later root overrides the one in an earlier root."""
 
     def __init__(self, roots: Sequence[Path], cost: Cost) -> None:
         self._roots, self._cost = list(roots), cost

@@ -20,7 +20,7 @@ MAX_CONNECTIONS = 4
 _IDLE_SECONDS = 15.0
 """How long an unused connection is kept; most servers keep theirs longer."""
 _REPEATABLE = ("GET", "DELETE")
-"""What is sent again if the server had just closed an idle connection; a POST could count twice."""
+"""Methods that are repeated if the server had just closed an idle connection; a POST could count twice."""
 _PATH_SAFE, _QUERY_SAFE = "/?:@!$&'()*+,;=%", "/?:@!$'()*,"
 
 
@@ -77,7 +77,7 @@ class HttpSession:
         except TimeoutError as error:
             wait = f"{self._timeout_seconds:g} s"
             if not connected_before and not self._connected:
-                cause = ConnectionError("no connection")  # Nothing was asked.
+                cause = ConnectionError("no connection")  # Nothing was requested.
                 raise CollectorError(Failure.UNREACHABLE, f"{self._server} cannot be reached in {wait}") from cause
             raise CollectorError(Failure.UNREACHABLE, f"{self._server} gave no answer in {wait}") from error
         except ProtocolError as error:
@@ -90,7 +90,7 @@ class HttpSession:
             raise CollectorError(Failure.MISCONFIGURED, mistake) from None
 
     async def close(self) -> None:
-        """Close the connections; a request under way ends in UNREACHABLE."""
+        """Close the connections; a request in progress fails with UNREACHABLE."""
         for connection in self._connections:
             connection.abort()
         self._connections.clear()
@@ -101,13 +101,13 @@ class HttpSession:
     ) -> HttpReply:
         if (connection := self._idle_connection()) is not None:
             try:
-                return await self._ask(connection, method, target, fields, body)
+                return await self._send_and_read(connection, method, target, fields, body)
             except (ProtocolError, OSError):
                 if connection.answered or method not in _REPEATABLE:
                     raise
-        return await self._ask(await self._connect(), method, target, fields, body)
+        return await self._send_and_read(await self._connect(), method, target, fields, body)
 
-    async def _ask(
+    async def _send_and_read(
         self, connection: HttpConnection, method: str, target: bytes, fields: list[tuple[bytes, bytes]], body: bytes
     ) -> HttpReply:
         try:
@@ -119,20 +119,20 @@ class HttpSession:
                 content.take(part)
             return HttpReply(response.status_code, headers, content.whole())
         finally:
-            if connection.in_use:  # it did not come to the end of an answer
+            if connection.is_busy:  # an answer was not read to its end
                 self._drop(connection)
 
     def _idle_connection(self) -> HttpConnection | None:
         for connection in reversed(self._connections):
             if connection.is_fresh(_IDLE_SECONDS):
                 return connection
-            if not connection.in_use:
+            if not connection.is_busy:
                 self._drop(connection)
         return None
 
     def _drop(self, connection: HttpConnection) -> None:
         connection.abort()
-        if connection in self._connections:  # `close` may have been first
+        if connection in self._connections:  # `close` may have been called first
             self._connections.remove(connection)
 
     async def _connect(self) -> HttpConnection:
@@ -170,7 +170,7 @@ class HttpSession:
     def _pinned_digest(self) -> bytes | None:
         """Return the digest of the pinned certificate, None without one.
 
-        It is compared by digest: as a trusted authority it could sign other certificates.
+        Digests are compared, because as a trusted authority the certificate could sign others.
         """
         if (file := self._pinned_certificate) is None:
             return None
@@ -184,10 +184,10 @@ class HttpSession:
     def _tls_context(self) -> ssl.SSLContext:
         try:
             context = ssl.create_default_context(cafile=self._ca_file)
-        except OSError as error:  # ssl.SSLError, FileNotFoundError and PermissionError alike
+        except OSError as error:  # ssl.SSLError, FileNotFoundError and PermissionError
             raise CollectorError(Failure.MISCONFIGURED, f"ca_file {self._ca_file}: not a PEM file to read") from error
-        # From Python 3.13 on every certificate must name the key of its authority. Self-signed certificates of
-        # devices often do not (RFC 5280, section 4.2.1.1).
+        # From Python 3.13 on every certificate must name the key of its authority, which self-signed certificates of
+        # devices often do not do (RFC 5280, section 4.2.1.1).
         context.verify_flags &= ~ssl.VERIFY_X509_STRICT
         if self._pin is not None or not self._verify_tls:
             context.check_hostname = False
@@ -222,7 +222,7 @@ class HttpSession:
 
 
 def _tls_failure(error: ssl.SSLError) -> str:
-    """What to say of a handshake that failed."""
+    """The message about a failed handshake."""
     if error.reason == "WRONG_VERSION_NUMBER":
         return "does not speak TLS on this port: look for another port"
     reason = (error.reason or "").replace("_", " ").lower()
@@ -230,5 +230,5 @@ def _tls_failure(error: ssl.SSLError) -> str:
 
 
 def _text(value: bytes) -> str:
-    """Decode any bytes so that, in a header of the next request, they are the same bytes again."""
+    """Decode any bytes so that, in a header of the next request, they become the same bytes again."""
     return value.decode("utf-8", "surrogateescape")

@@ -1,4 +1,4 @@
-"""The body of an HTTP answer: of bounded size, packed or not."""
+"""The body of an HTTP answer: of bounded size, compressed or not."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Body:
     """
 
     def __init__(self, server: str, encoding: str, max_bytes: int, cost: Cost) -> None:
-        """Raise CollectorError UNREADABLE for an encoding that was not asked for."""
+        """Raise CollectorError UNREADABLE for an encoding that was not requested."""
         if encoding not in ("", "identity", "gzip", "x-gzip"):
             raise CollectorError(Failure.UNREADABLE, f"{server} packs its answer in a way that nobody asked for")
         self._server, self._max_bytes, self._cost = server, max_bytes, cost
@@ -26,13 +26,13 @@ class Body:
         self._cut = False
 
     def take(self, part: bytes) -> None:
-        """Add a part. Raises CollectorError: UNREADABLE, larger than allowed; UNREACHABLE, damaged."""
+        """Add a part. Raises CollectorError: UNREADABLE if larger than allowed, UNREACHABLE if damaged."""
         if self._gzip is None:
-            self._keep(part)
+            self._add(part)
             return
         try:
             while part:
-                self._keep(self._gzip.decompress(part, 1 + self._max_bytes - self._size))
+                self._add(self._gzip.decompress(part, 1 + self._max_bytes - self._size))
                 self._cut = not self._gzip.eof
                 if self._gzip.eof:  # another member may follow (RFC 1952, section 2.2)
                     part, self._gzip = self._gzip.unused_data, zlib.decompressobj(_GZIP)
@@ -47,7 +47,7 @@ class Body:
             raise self._damaged()
         return b"".join(self._parts)
 
-    def _keep(self, part: bytes) -> None:
+    def _add(self, part: bytes) -> None:
         self._size += len(part)
         self._cost.bytes_in += len(part)
         if self._size > self._max_bytes:

@@ -1,4 +1,4 @@
-"""One connection of HTTP/1.1: asyncio carries the bytes, h11 knows the protocol."""
+"""One connection of HTTP/1.1: asyncio transports the bytes, h11 implements the protocol."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import h11
 MAX_HEADER_BYTES = 64 << 10
 """Size limit of a status line with its headers."""
 _MAX_UNREAD_BYTES = 1 << 20
-"""With so much waiting to be parsed, nothing more is read from the network."""
+"""With so many unparsed bytes, reading from the network pauses."""
 _NEXT_ADDRESS_AFTER_SECONDS = 0.25
-"""How long one address of a host name is tried alone (RFC 8305, section 5)."""
+"""How long one address of a host name is tried before the next (RFC 8305, section 5)."""
 
 
 class ProtocolError(Exception):
-    """A server that did not answer as HTTP demands. The text completes a sentence that begins with the server."""
+    """A server violated HTTP. The text completes a sentence that begins with the server."""
 
 
 class HttpConnection(asyncio.Protocol):
@@ -39,7 +39,7 @@ class HttpConnection(asyncio.Protocol):
 
     @classmethod
     async def open(cls, host: str, port: int, tls: SSLContext | None) -> HttpConnection:
-        """Connect to a server, over TLS if a context is given. Raises OSError, of which ssl.SSLError is one."""
+        """Connect to a server, over TLS if a context is given. Raises OSError, which includes ssl.SSLError."""
         _, connection = await asyncio.get_running_loop().create_connection(
             cls, host, port, ssl=tls, happy_eyeballs_delay=_NEXT_ADDRESS_AFTER_SECONDS
         )
@@ -52,8 +52,8 @@ class HttpConnection(asyncio.Protocol):
         return (tls.getpeercert(binary_form=True) if tls else None) or b""
 
     @property
-    def in_use(self) -> bool:
-        """Whether a request is under way."""
+    def is_busy(self) -> bool:
+        """Whether a request is in progress."""
         return self._idle_since is None
 
     def is_fresh(self, at_most_seconds: float) -> bool:
@@ -75,7 +75,7 @@ class HttpConnection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.write(request)
         while not isinstance(event := await self._next_event(), h11.Response):
-            pass  # 1xx: an answer is still to come
+            pass  # 1xx: the answer follows
         return event
 
     async def body(self) -> AsyncIterator[bytes]:
@@ -89,7 +89,7 @@ class HttpConnection(asyncio.Protocol):
             self.abort()
 
     def abort(self) -> None:
-        """Close at once, without the end of an answer or of TLS."""
+        """Close immediately, without completing an answer or TLS."""
         self._lost = True
         if self._transport is not None:
             self._transport.abort()
@@ -104,10 +104,10 @@ class HttpConnection(asyncio.Protocol):
                 raise ProtocolError(text) from error
             if event is not h11.NEED_DATA:
                 return cast("h11.Event", event)
-            ended = await self._more()
+            ended = await self._wait_for_data()
 
-    async def _more(self) -> bool:
-        """Wait until there is more to parse. True: it is the end of the connection."""
+    async def _wait_for_data(self) -> bool:
+        """Wait for more data to parse. Returns True at the end of the connection."""
         self._unread_bytes = 0
         if not self._lost:
             if self._transport is not None:
@@ -132,8 +132,8 @@ class HttpConnection(asyncio.Protocol):
         self._idle_since = asyncio.get_running_loop().time()
 
     def data_received(self, data: bytes) -> None:
-        """Keep bytes to parse. What nobody asked for could be taken for the next answer: it ends the connection."""
-        if not self.in_use:
+        """Keep bytes to parse. Unrequested bytes could be mistaken for the next answer: they end the connection."""
+        if not self.is_busy:
             self.abort()
             return
         self.answered = True
@@ -144,12 +144,12 @@ class HttpConnection(asyncio.Protocol):
         self._wake()
 
     def eof_received(self) -> None:
-        """Note that the server sends no more. asyncio then closes the connection."""
+        """Record that the server sends no more. asyncio then closes the connection."""
         self._lost = True
         self._wake()
 
     def connection_lost(self, error: Exception | None) -> None:
-        """Note that the connection is gone; an error cuts what has arrived of an answer."""
+        """Record that the connection is lost; an error cuts off an answer in progress."""
         self._lost, self._error = True, self._error or error
         self._wake()
 

@@ -16,10 +16,10 @@ NO_PROGRAM = 127
 """Exit code of a shell for a program that does not exist (POSIX)."""
 
 MAX_FILE_BYTES = 1 << 20
-"""Size limit of a file: /proc/diskstats of 9,000 devices has this size, all other files a few hundred bytes."""
+"""Size limit of a file: /proc/diskstats of 9,000 devices has this size, other files have a few hundred bytes."""
 
 MAX_OUTPUT_BYTES = 64 << 20
-"""Size limit of each output of a command, as of an answer over SSH."""
+"""Size limit of each output of a command, the same as for an answer over SSH."""
 
 CANNOT_EXECUTE = 126
 """Exit code of a shell for a command that it cannot execute (POSIX)."""
@@ -35,14 +35,14 @@ EXTRA_PATH = "/usr/sbin:/sbin"
 class LocalMachine:
     """`plugin.Machine` on this machine. Reading blocks: a collector that uses it runs in a thread.
 
-    A file in a later root replaces the one in an earlier root.
+    A file in a later root overrides the one in an earlier root.
     """
 
     def __init__(self, cost: Cost, roots: Sequence[Path] = (Path("/"),)) -> None:
         self._roots, self._cost = list(roots), cost
 
     async def read(self, patterns: Sequence[str]) -> dict[str, bytes]:
-        """Read every non-empty file that a pattern matches; this counts as one request."""
+        """Read every non-empty file that matches a pattern; this counts as one request."""
         self._cost.requests += 1
         files = {path: content for path in self._candidates(patterns) if (content := self._read_file(path))}
         self._cost.bytes_in += sum(map(len, files.values()))
@@ -54,7 +54,7 @@ class LocalMachine:
         return [path for path in self._candidates(patterns) if any(map(os.path.exists, self._paths_in_roots(path)))]
 
     async def run(self, command: Sequence[str]) -> CommandReply:
-        """Run a command. It is killed when this call is cancelled, or when its output does not end.
+        """Run a command. It is killed if this call is cancelled, or if its output does not end.
 
         Raises CollectorError, UNREADABLE, for more than MAX_OUTPUT_BYTES of output.
         """
@@ -72,7 +72,7 @@ class LocalMachine:
         except OSError as error:
             return CommandReply(NO_PROGRAM, b"", str(error.strerror).encode())
         except ValueError:
-            return not_an_argument()
+            return invalid_argument_reply()
         streams = [asyncio.ensure_future(_output(command[0], s)) for s in (process.stdout, process.stderr)]
         try:
             output, errors = await asyncio.gather(*streams)
@@ -82,7 +82,7 @@ class LocalMachine:
                 stream.cancel()
             await asyncio.gather(*streams, return_exceptions=True)
             if process.returncode is None:
-                await _killed(process)
+                await _kill(process)
         self._cost.bytes_in += len(output) + len(errors)
         return CommandReply(process.returncode or 0, output, errors)
 
@@ -97,7 +97,7 @@ class LocalMachine:
         return answer
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: no connection is open."""
 
     def _candidates(self, patterns: Sequence[str]) -> list[str]:
         """List the paths that may match. A pattern without a wildcard is not checked: reading it costs the same."""
@@ -116,19 +116,19 @@ class LocalMachine:
             try:
                 if file_path.is_file():
                     with file_path.open("rb") as file:
-                        return checked(path, file.read(MAX_FILE_BYTES + 1))
+                        return check_size(path, file.read(MAX_FILE_BYTES + 1))
             except OSError:
                 continue
         return b""
 
 
-def not_an_argument() -> CommandReply:
-    """Return the reply to a command with a word that no program can be given: names may come from other machines."""
+def invalid_argument_reply() -> CommandReply:
+    """Return the reply to a command with an invalid word, which a name from another machine may contain."""
     return CommandReply(CANNOT_EXECUTE, b"", b"a name of it has a character that no argument can have")
 
 
-async def _killed(process: asyncio.subprocess.Process) -> None:
-    """Kill a process and its children, and wait for the end of its outputs, which have to be read for that."""
+async def _kill(process: asyncio.subprocess.Process) -> None:
+    """Kill a process and its children, and wait for the end of its outputs, which must be read for that."""
     with contextlib.suppress(ProcessLookupError, PermissionError, TimeoutError):
         os.killpg(process.pid, signal.SIGKILL)
         async with asyncio.timeout(_KILL_SECONDS):  # A process that hangs in the kernel does not end.
@@ -139,7 +139,7 @@ async def _killed(process: asyncio.subprocess.Process) -> None:
 
 
 async def _output(program: str, stream: asyncio.StreamReader | None) -> bytes:
-    """Read one output of a command. Raises CollectorError, UNREADABLE, when it is too long."""
+    """Read one output of a command. Raises CollectorError, UNREADABLE, if it is too long."""
     received = bytearray()
     while stream is not None and (chunk := await stream.read(_CHUNK_BYTES)):
         received += chunk
@@ -149,8 +149,8 @@ async def _output(program: str, stream: asyncio.StreamReader | None) -> bytes:
     return bytes(received)
 
 
-def checked(path: str, content: bytes) -> bytes:
-    """Return the content of a file. Raises UNREADABLE when it is larger than MAX_FILE_BYTES."""
+def check_size(path: str, content: bytes) -> bytes:
+    """Return the content of a file. Raises UNREADABLE if it is larger than MAX_FILE_BYTES."""
     if len(content) > MAX_FILE_BYTES:
         raise CollectorError(Failure.UNREADABLE, f"{path} holds more than {MAX_FILE_BYTES >> 20} MiB")
     return content

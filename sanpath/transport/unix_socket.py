@@ -1,4 +1,4 @@
-"""One request to a Unix stream socket, whoever opened the connection. A local one costs no process."""
+"""One request to a Unix stream socket over any connection. A local one costs no process."""
 
 from __future__ import annotations
 

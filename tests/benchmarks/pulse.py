@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from sanpath.facts.samples.counters import PORT_SPEED
 from sanpath.model import Event, Rows
 from sanpath.pulse.link_counters import Port, WiredLink
-from sanpath.pulse.newest import Newest, narrowed
+from sanpath.pulse.newest import Newest, select_needed_columns
 from sanpath.pulse.pulses import Pulses
 from sanpath.recording.handover import decoded, encoded
 from sanpath.views.live.cursor import Cursor
@@ -66,7 +66,11 @@ class Recorded:
         return _cpu(lambda: self._hand(begun, load, rows))
 
     def _hand(self, begun: Event, load: Rows, rows: Rows) -> None:
-        self.reported = [encoded(("fio", begun)), encoded(("fio", load)), encoded(("sw", narrowed(rows)))]
+        self.reported = [
+            encoded(("fio", begun)),
+            encoded(("fio", load)),
+            encoded(("sw", select_needed_columns(rows))),
+        ]
 
 
 class Watched:

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from sanpath.cli.options import Format
-from sanpath.cli.output import rendered
+from sanpath.cli.output import render_diagnosis
 from sanpath.diagnose import diagnose
 from tests.benchmarks.large_recording import large_recording
 from tests.benchmarks.rounds import interleaved, ratios, spread
@@ -24,8 +24,9 @@ def measure() -> str:
         folder = Path(name) / "site.sanpath"
         recording = large_recording(folder, PORTS, POLLS)
         diagnosis = diagnose(recording)
-        pages = {form: rendered(diagnosis, form, folder) for form in FORMS}  # imports are counted by `startup`
-        writing = [partial(rendered, diagnosis, form, folder) for form in FORMS]
+        # imports are counted by `startup`
+        pages = {form: render_diagnosis(diagnosis, form, folder) for form in FORMS}
+        writing = [partial(render_diagnosis, diagnosis, form, folder) for form in FORMS]
         judging, *each = interleaved(
             ROUNDS, partial(_spent, partial(diagnose, recording)), *(partial(_spent, write) for write in writing)
         )

@@ -6,7 +6,7 @@ import random
 import time
 
 from sanpath.facts.table import FactRow, FactTable, FactValue
-from sanpath.rulebook.judge import evaluated, fact_columns, judge, rule_condition
+from sanpath.rulebook.judge import evaluate, fact_columns, judge, rule_condition
 from sanpath.rulebook.kinds import FactKind, fact_kinds
 from sanpath.rulebook.model import Rule
 from sanpath.rulebook.rule_files import load_rulebook
@@ -23,7 +23,7 @@ def measure() -> str:
     columns = fact_columns(conditions, fact_kinds("link"), rows)
     for _ in range(ROUNDS):
         began = time.perf_counter()
-        result = [evaluated(condition, columns, ENTITIES) for condition in conditions]
+        result = [evaluate(condition, columns, ENTITIES) for condition in conditions]
         seconds.append(time.perf_counter() - began)
     began = time.perf_counter()
     judged = judge(rules, {"link": FactTable(rows)}, include_clear=False)

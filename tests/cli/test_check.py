@@ -16,7 +16,7 @@ from typer.testing import CliRunner, Result
 
 from sanpath.cli import app
 from sanpath.cli.commands.check import as_text
-from sanpath.cli.sessions.lab_process import served
+from sanpath.cli.sessions.lab_process import serve_lab
 from sanpath.errors import CollectorError, ConfigError, Failure, UsageError
 from sanpath.plugin import (
     Check,
@@ -44,7 +44,7 @@ def run(*arguments: str) -> Result:
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The configuration of a simulated SAN that is up, and whose array has its first sample, and so a clock."""
-    with served("four-gigabit-switch", tmp_path_factory.mktemp("lab")) as san:
+    with serve_lab("four-gigabit-switch", tmp_path_factory.mktemp("lab")) as san:
         for _ in range(20):
             diagnosis = json.loads(run("--config", str(san.config), "--format", "json").stdout)
             if any(source["clock_offset_seconds"] is not None for source in diagnosis["sources"]):

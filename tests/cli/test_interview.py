@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 
 from sanpath import registry
 from sanpath.cli import app
-from sanpath.cli.sessions.lab_process import served
+from sanpath.cli.sessions.lab_process import serve_lab
 from sanpath.config import load_config
 from sanpath.errors import UsageError
 
@@ -33,7 +33,7 @@ class Site:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    with served("four-gigabit-switch", tmp_path_factory.mktemp("lab")) as lab:
+    with serve_lab("four-gigabit-switch", tmp_path_factory.mktemp("lab")) as lab:
         yield Site(lab.config)
 
 

@@ -88,7 +88,7 @@ def test_a_taken_port_ends_the_run_before_it_begins(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         where = str(other.getsockname()[1])
         taken = pytest.raises(UsageError, match=f"^--metrics {where}: Address already in use$")
-        with taken, exporter.served(where, tmp_path / "none.sanpath", Choice()):
+        with taken, exporter.serve_metrics(where, tmp_path / "none.sanpath", Choice()):
             pytest.fail("nobody is served")
 
 
@@ -97,7 +97,7 @@ def test_who_can_reach_it_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[
         ("0", "/metrics\n"),
         ("0.0.0.0:0", "open without a password to anyone who can reach this machine\n"),
     ):
-        with exporter.served(where, tmp_path / "none.sanpath", Choice()):
+        with exporter.serve_metrics(where, tmp_path / "none.sanpath", Choice()):
             assert capsys.readouterr().err.endswith(reported)
 
 

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from sanpath.cli.sessions.child_process import environment
-from sanpath.cli.sessions.lab_process import ServedLab, served
+from sanpath.cli.sessions.lab_process import ServedLab, serve_lab
 from sanpath_lab.scenario import load_scenario
 from tests.support.failed_sources import failed_sources
 
@@ -36,7 +36,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], dict
     scenario = load_scenario("four-gigabit-switch").model_dump(mode="json")
     scenario["load"] |= {"threads": [16], "ramp_seconds": 1.5, "measured_seconds": 7}
     (folder / "short.yaml").write_text(yaml.safe_dump(scenario), encoding="utf-8")
-    with served(str(folder / "short.yaml"), folder / "lab") as lab:
+    with serve_lab(str(folder / "short.yaml"), folder / "lab") as lab:
         newer = diagnosed(lab, "sanpath.yaml", folder / "rest2.sanpath")
         older = diagnosed(lab, "sanpath-rest1.yaml", folder / "rest1.sanpath")
     return newer, older

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from sanpath.cli.sessions.child_process import environment
-from sanpath.cli.sessions.lab_process import served
+from sanpath.cli.sessions.lab_process import serve_lab
 from sanpath.facts.compute import compute
 from sanpath.facts.table import FactTable
 from sanpath.recording.reading.recording import Recording
@@ -51,7 +51,7 @@ def over_sockets(folder: Path) -> Mapping[str, Diagnosis]:
     for path, state in zip(scenario["paths"], ("active", "dead", "standby", "active"), strict=True):
         path["state"] = state
     _written(folder, VCENTER, scenario, {"threads": [4], "ios_per_second": 500.0, "measured_seconds": 44})
-    with served(str(folder / f"{VCENTER}.yaml"), folder / "lab") as lab:
+    with serve_lab(str(folder / f"{VCENTER}.yaml"), folder / "lab") as lab:
         words = ("run", "--config", str(lab.config), "--into", "vcenter.sanpath", "--format", "json", "--load", "fio")
         command = [sys.executable, "-m", "sanpath", *words, "--", *lab.load]
         reading = subprocess.Popen(command, cwd=folder, env=environment(), stdout=subprocess.PIPE, text=True)

@@ -23,7 +23,7 @@ import yaml
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from sanpath.cli.sessions.child_process import environment
-from sanpath.cli.sessions.lab_process import served
+from sanpath.cli.sessions.lab_process import serve_lab
 from tests.collectors.prometheus.test_real_server import free_port
 from tests.support.failed_sources import failed_sources
 
@@ -91,7 +91,7 @@ def prometheus(folder: Path, exporter: str) -> Iterator[str]:
 def run() -> Iterator[Scraped]:
     with tempfile.TemporaryDirectory(prefix="sanpath-exporter-") as name:
         folder = Path(name)
-        with served(SCENARIO, folder) as lab:
+        with serve_lab(SCENARIO, folder) as lab:
             words = ["run", "--metrics", "0", "--for", str(SECONDS), "--plain", "--format", "json", "--load", "fio"]
             words += ["--config", str(lab.config), "--into", str(folder / "run.sanpath"), "--", *lab.load]
             began = time.time()

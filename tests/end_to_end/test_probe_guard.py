@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from sanpath.cli.sessions.lab_process import served
+from sanpath.cli.sessions.lab_process import serve_lab
 from tests.recorder.processes import sanpath
 
 pytestmark = pytest.mark.slow
@@ -17,7 +17,7 @@ MEASURED_SECONDS = 40
 
 
 def test_the_step_ends_early_and_the_neighbour_is_named(tmp_path: Path) -> None:
-    with served("oversubscribed-isl", tmp_path / "lab") as lab:
+    with serve_lab("oversubscribed-isl", tmp_path / "lab") as lab:
         plan = {
             "command": shlex.join(lab.load),
             "target": {"filename": "/dev/sdz"},

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sanpath.cli.options import Format
-from sanpath.cli.output import rendered
+from sanpath.cli.output import render_diagnosis
 from sanpath.diagnosis.model import Diagnosis
 from sanpath.facts.timeline import series
 from sanpath.model import Event
@@ -57,7 +57,7 @@ def test_every_view_says_how_the_load_ended_and_where(
     topology = resolve(recording.inventory())
     for form in set(Format) - {Format.junit, Format.prometheus}:  # These have cases and numbers, and no text.
         page = as_html(found, topology, series(recording, topology))
-        shown = page if form is Format.html else rendered(found, form, "")
+        shown = page if form is Format.html else render_diagnosis(found, form, "")
         assert sentence in " ".join(shown.split()), form
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from sanpath.cli.sessions.lab_process import ServedLab, served
+from sanpath.cli.sessions.lab_process import ServedLab, serve_lab
 from sanpath_collectors.fio.parse import Documents
 from tests.faults.proxies import TcpProxy, UdpProxy, standing_for
 
@@ -51,7 +51,7 @@ def four_gigabit_switch(folder: Path, **load: object) -> Iterator[ServedLab]:
     scenario["load"] |= load
     file = folder / "scenario.yaml"
     file.write_text(yaml.safe_dump(scenario))
-    with served(str(file), folder / "lab") as lab:
+    with serve_lab(str(file), folder / "lab") as lab:
         yield lab
 
 

@@ -142,11 +142,11 @@ def _framed() -> list[bytes]:
 
 
 def _unframed(given: bytes) -> None:
-    for read in (script.files_of, script.names_of):
+    for read in (script.parse_files, script.parse_names):
         with contextlib.suppress(ValueError):
             read(given, _WORD)
     with contextlib.suppress(ValueError):
-        script.reply_of(given, given, _WORD)
+        script.parse_reply(given, given, _WORD)
 
 
 def _as_file(read: Callable[[Path], object], given: bytes) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from sanpath.cli.sessions.probe import printed
+from sanpath.cli.sessions.probe import print_line
 from sanpath.cli.sessions.recorder_process import record
 from sanpath.model import Event, Scalar
 from sanpath.probe.plan import load_probe_plan
@@ -189,5 +189,5 @@ def events(recording: Path) -> list[Event]:
 
 
 def test_no_name_reaches_the_terminal_as_a_control_sequence(capsys: pytest.CaptureFixture[str]) -> None:
-    printed("  why: it separates \x1b[31mfa1\x07 (50%) from link:a (49%)")
+    print_line("  why: it separates \x1b[31mfa1\x07 (50%) from link:a (49%)")
     assert capsys.readouterr().err == "sanpath:   why: it separates �[31mfa1� (50%) from link:a (49%)\n"

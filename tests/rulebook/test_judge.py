@@ -13,7 +13,7 @@ from sanpath.rulebook.findings import group
 from sanpath.rulebook.judge import judge, not_judged
 from sanpath.rulebook.model import RUN_BY_DEFAULT, STATUSES, Rule
 from sanpath.rulebook.rule_files import find_rule, load_rulebook
-from sanpath.rulebook.summary import NOT_KNOWN, fill, in_unit
+from sanpath.rulebook.summary import UNKNOWN_TEXT, fill, format_in_unit
 
 RULES = load_rulebook()
 LINK_FULL = find_rule(RULES, "link-full")
@@ -88,7 +88,7 @@ def test_a_sentence_leaves_out_in_brackets_what_is_not_known(rule_id: str) -> No
         }
         always = dict.fromkeys(re.findall(r"{(\w+)", re.sub(r"\[[^\]]*\]", "", rule.summary)), 7.0)
         sentence = fill(rule.summary, values | always, {})
-        assert NOT_KNOWN not in sentence
+        assert UNKNOWN_TEXT not in sentence
         assert not set("[]{}") & set(sentence)
         words = [re.sub(r"{\w+}", "7", clause) for clause in clauses]
         assert [each in sentence for each in words] == list(known)
@@ -288,7 +288,7 @@ def test_step_names_with_quotes_can_be_compared() -> None:
     ],
 )
 def test_numbers_are_printed_in_the_unit_people_use(value: float, unit: str, text: str) -> None:
-    assert in_unit(value, unit) == text
+    assert format_in_unit(value, unit) == text
 
 
 def test_what_names_no_direction_is_told_once_and_what_does_twice() -> None:

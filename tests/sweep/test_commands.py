@@ -120,7 +120,7 @@ def test_the_real_fio_takes_every_combination(tmp_path: Path) -> None:
 def test_diskspd_keeps_as_much_in_flight() -> None:
     matrix = {"in_flight": 32, "threads": 4, "read_ratio": 0.7, "block_bytes": "64k"}
     made = plan(matrix, {"filename": [r"C:\a b\one.dat", "#1"]}, engine="diskspd")
-    line = commands.printed(made, steps(made)[0])
+    line = commands.shell_command(made, steps(made)[0])
     assert line == (r'diskspd -b65536 -d20 -W5 -F4 -O8 -w30 -r -Sh -L -D1000 -Rxml "C:\a b\one.dat" #1 > step-01.xml')
 
 
@@ -138,7 +138,7 @@ def test_diskspd_and_vdbench_are_held_below_a_rate() -> None:
 
 def test_vdbench_keeps_as_much_in_flight() -> None:
     made = plan({"in_flight": 32, "access": "sequential", "working_set_bytes": "8g"}, engine="vdbench")
-    lines = commands.printed(made, steps(made)[0]).splitlines()
+    lines = commands.shell_command(made, steps(made)[0]).splitlines()
     assert lines[1:3] == [
         f"sd=sd1,lun={LUNS['filename'][0]},openflags=o_direct,threads=16,size={4 << 30}",
         f"sd=sd2,lun=/dev/sdc,openflags=o_direct,threads=16,size={4 << 30}",
@@ -185,4 +185,4 @@ def test_print_shows_every_step_on_every_host_and_starts_nothing(tmp_path: Path)
 
 def test_a_printed_fio_line_can_be_pasted() -> None:
     made = plan({"in_flight": 1}, {"filename": "/mnt/a b"})
-    assert "--filename=/mnt/a b" in shlex.split(commands.printed(made, steps(made)[0]))
+    assert "--filename=/mnt/a b" in shlex.split(commands.shell_command(made, steps(made)[0]))

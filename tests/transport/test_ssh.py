@@ -456,7 +456,7 @@ def test_a_name_that_no_machine_has_is_found_nowhere(server: Server, remote: boo
 
 
 def test_an_answer_like_that_of_no_shell_is_unreadable(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session.script, "_RUN", session.script._RUN.replace("%d", "many%.0s"))
+    monkeypatch.setattr(session.script, "_RUN_SCRIPT", session.script._RUN_SCRIPT.replace("%d", "many%.0s"))
     with pytest.raises(CollectorError, match="does not answer like a shell") as caught:
         on(server.target(), lambda machine: machine.run(["true"]))
     assert caught.value.failure is Failure.UNREADABLE

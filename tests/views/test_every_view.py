@@ -14,7 +14,7 @@ from defusedxml.ElementTree import fromstring
 from markdown_it import MarkdownIt
 
 from sanpath.cli.options import Format
-from sanpath.cli.output import rendered
+from sanpath.cli.output import render_diagnosis
 from sanpath.diagnosis.model import Diagnosis
 from sanpath.facts.timeline import series
 from sanpath.topology.resolve import resolve
@@ -78,7 +78,7 @@ def of(attack: str, form: Format) -> str:
     """What a view shows of it; "" is nobody's attack."""
     diagnosis = nasty(attack) if attack else diagnosed("published")
     if form is not Format.html:
-        return rendered(diagnosis, form, "")
+        return render_diagnosis(diagnosis, form, "")
     recording = recorded("published")
     topology = resolve(recording.inventory())
     return as_html(diagnosis, topology, series(recording, topology))

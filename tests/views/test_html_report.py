@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from sanpath.cli.options import Format
-from sanpath.cli.output import diagnosis_of, rendered
+from sanpath.cli.output import diagnosis_of, render_diagnosis
 from sanpath.diagnosis.model import Latency
 from sanpath.diagnosis.source_accounts import Mark
 from sanpath.facts.timeline import series
@@ -310,13 +310,13 @@ def test_what_turns_or_hides_text_is_made_visible(tmp_path: Path) -> None:
 @pytest.mark.parametrize("left_out", [{"array"}, {"load"}, {"switch", "last_end"}, {"disk", "array_samples"}])
 def test_a_partial_recording_still_gives_a_page(tmp_path: Path, left_out: set[str]) -> None:
     published(San(tmp_path / "part.sanpath", leave_out=left_out), in_flight=(16, 128)).write(ended=False)
-    page = Page(rendered(diagnosis_of(tmp_path / "part.sanpath"), Format.html, tmp_path / "part.sanpath"))
+    page = Page(render_diagnosis(diagnosis_of(tmp_path / "part.sanpath"), Format.html, tmp_path / "part.sanpath"))
     assert "The recording is not complete" in page.words
 
 
 def test_an_empty_recording_says_that_nothing_was_seen(tmp_path: Path) -> None:
     RecordingBuilder(tmp_path / "empty.sanpath").write(ended=False)
-    page = Page(rendered(diagnosis_of(tmp_path / "empty.sanpath"), Format.html, tmp_path / "empty.sanpath"))
+    page = Page(render_diagnosis(diagnosis_of(tmp_path / "empty.sanpath"), Format.html, tmp_path / "empty.sanpath"))
     assert "No I/O of a load was recorded" in page.words
     assert "No source was read" in page.words
     assert "healthy" not in page.words.lower()
@@ -343,7 +343,7 @@ def test_what_was_marked_stands_in_the_charts_and_with_the_verdict(tmp_path: Pat
     add_mark(
         tmp_path / "run.sanpath", round(datetime.fromisoformat(second.start).timestamp() * 1e6) + 5_000_000, "RR"
     )
-    page = Page(rendered(diagnosis_of(tmp_path / "run.sanpath"), Format.html, tmp_path / "run.sanpath"))
+    page = Page(render_diagnosis(diagnosis_of(tmp_path / "run.sanpath"), Format.html, tmp_path / "run.sanpath"))
     assert "Marks" in page.words
     assert "t128: before and after cannot be separated: 'RR' was marked 5 s into the step" in page.words
     (mark,) = json.loads(page.raw["script"][0])["marks"]
@@ -356,7 +356,7 @@ def test_a_day_is_one_page_of_the_same_size(tmp_path: Path) -> None:
     counted = {p.name: (COUNTED, NOTHING) for p in (HOST_PORT, ARRAY_PORT)}
     for n in (16, 64, 256, 800):
         san.step(f"t{n}", n, read=Flow(X, n / X), ports=counted, array={"read": AtArray(0.0004)}, seconds=21_600)
-    html = rendered(judged(san.write()), Format.html, tmp_path / "day")
+    html = render_diagnosis(judged(san.write()), Format.html, tmp_path / "day")
     assert len(html.encode()) < 400_000
     moments = json.loads(Page(html).raw["script"][0])["moments"]
     assert moments[-1] > 86_000
@@ -378,7 +378,7 @@ def test_who_recorded_is_listed_where_there_were_several(tmp_path: Path, html: s
         Site("array", ("fa1",), lives=(Life(until=50.0, ended=False),)),
     ]
     folder = tmp_path / "r.sanpath"
-    found = rendered(judged(split(recorded("published"), folder, *sites)), Format.html, folder)
+    found = render_diagnosis(judged(split(recorded("published"), folder, *sites)), Format.html, folder)
     assert Page(found)
     diagnosed = {
         name: (sources, started, last, clock)
@@ -398,5 +398,5 @@ def test_one_recorder_that_was_away_for_a_while_is_listed_too(tmp_path: Path) ->
     folder = tmp_path / "r.sanpath"
     everything = tuple(d.name for d in recorded("published").declarations)
     alone = split(recorded("published"), folder, Site("db1", ("config", *everything), load=True, lives=lives))
-    ((_, _, _, started, _, _),) = rows_of(rendered(judged(alone), Format.html, folder), "Recorders")
+    ((_, _, _, started, _, _),) = rows_of(render_diagnosis(judged(alone), Format.html, folder), "Recorders")
     assert started.startswith("2 times, ")

@@ -1,4 +1,4 @@
-"""`sanpath check`: reach every source before a run, and say what would be missing."""
+"""`sanpath check`: contact every source before a run, and report what would be missing."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def check(
 
 
 def as_json(checks: list[SourceCheck]) -> str:
-    """One document: the sources, and where recordings go."""
+    """One document: the sources, and the folder for recordings."""
     import json
     from dataclasses import asdict
 
@@ -52,7 +52,7 @@ def as_json(checks: list[SourceCheck]) -> str:
 
 
 def as_text(checks: list[SourceCheck]) -> str:
-    """For a terminal: a block a source, where recordings go, a table, and "ready" or what to do first."""
+    """For a terminal: a block per source, the folder for recordings, a table, and "ready" or what to do first."""
     folder, free_bytes = _recordings()
     free = f"{free_bytes / 1e9:,.1f} GB"
     return (
@@ -62,7 +62,7 @@ def as_text(checks: list[SourceCheck]) -> str:
 
 
 def _recordings() -> tuple[Path, int]:
-    """The folder that `sanpath run` would make its recording in, and the free bytes there."""
+    """The folder in which `sanpath run` would create its recording, and its free bytes."""
     import shutil
 
     folder = Path.cwd()

@@ -1,4 +1,4 @@
-"""`sanpath collectors`: which collectors there are, and what each needs."""
+"""`sanpath collectors`: the available collectors, and what each needs."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ def _two(recordings: list[Path], runs: list[Diagnosis], latency_seconds: float |
 
 
 def _latency_seconds(text: str | None) -> float | None:
-    """Seconds of 5ms, 0.5 ms, 200us or 1s; None without a text. Raises UsageError for another form."""
+    """Seconds from 5ms, 0.5 ms, 200us or 1s; None without a text. Raises UsageError for another form."""
     if text is None:
         return None
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|ms|us|µs)", text.strip())

@@ -1,4 +1,4 @@
-"""`sanpath init`: write a configuration by asking, or an example with every key of every collector explained."""
+"""`sanpath init`: write a configuration from answers to questions, or an example with every key explained."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def init(
 
 
 def example(names: list[str]) -> str:
-    """The example for these collectors; for all of them when none is named. Raises UsageError for an unknown name."""
+    """The example for these collectors, or for all of them. Raises UsageError for an unknown name."""
     from sanpath import registry
     from sanpath.errors import UsageError
 

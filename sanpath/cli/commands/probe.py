@@ -1,4 +1,4 @@
-"""`sanpath probe`: prove what limits by intervention: short steps of a load, each chosen for what it would tell."""
+"""`sanpath probe`: find the limit by experiment: short steps of a load, each chosen for its expected information."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from sanpath.cli.options import (
     RulesOption,
     SourcesOption,
     choice,
-    names,
     new_recording,
+    split_names,
 )
 from sanpath.recording.storage.store import Location, location
 
@@ -90,12 +90,12 @@ def probe(
     rules: RulesOption = None,
     policy: PolicyOption = None,
 ) -> None:
-    """Run short steps of a load, each chosen to show most about what limits it, and say what they proved.
+    """Run short steps of a load, each chosen to show most about the limit, and report what they proved.
 
-    Only the load varies: no setting of a device is changed. It stops when the verdict is settled, when no
-    step that the plan allows would show more, when the budget is used, or when the latency of other hosts grows.
+    Only the load varies: no setting of a device is changed. The probe stops if the verdict is certain, if no step
+    that the plan allows would show more, if the budget is used up, or if the latency of other hosts grows.
     """
-    from sanpath.cli.output import exit_code, rendered
+    from sanpath.cli.output import exit_code, render_diagnosis
     from sanpath.cli.sessions.probe import ProbeSession
     from sanpath.errors import UsageError
     from sanpath.masking import printable
@@ -118,7 +118,7 @@ def probe(
     recorded = None if before is None or after or knee or objective else continue_from(before.verdict)
     search = recorded or _search(after, knee, objective)
     if before is not None and recorded and isinstance(finish := recorded(plan, None, Spent()), Finish):
-        typer.echo(rendered(before, form, begin), nl=False)
+        typer.echo(render_diagnosis(before, form, begin), nl=False)
         typer.echo(f"\nsanpath: nothing is run: {printable(finish.reason)}", err=True)
         if finish.for_a_person:
             typer.echo(f"sanpath: next, to do by hand: {printable(finish.for_a_person)}", err=True)
@@ -126,14 +126,16 @@ def probe(
     sweep = SweepRequest(
         plan=plan.sweep_plan(allow_writes), file=str(begin), by_order=True, idle_seconds=plan.guard.baseline_seconds
     )
-    request = RunRequest(folder=new_recording(into), config=config, only_sources=names(only_sources), sweep=sweep)
+    request = RunRequest(
+        folder=new_recording(into), config=config, only_sources=split_names(only_sources), sweep=sweep
+    )
     raise typer.Exit(ProbeSession(request, plan, search, form, fail_on, chosen).run())
 
 
 def _plan(
     begin: Location, targets: Sequence[str], settings: Sequence[str], allow_writes: bool, chosen: Choice
 ) -> tuple[ProbePlan, Diagnosis | None]:
-    """The plan, and the diagnosis of the recording that it comes from; None: it is a file."""
+    """The plan, and the diagnosis of the recording that it comes from; None: it comes from a file."""
     from sanpath.errors import UsageError
     from sanpath.probe.job_text import is_job_file
     from sanpath.probe.plan import load_probe_plan
@@ -161,7 +163,7 @@ def _plan(
 
 
 def _job_keys(path: Path) -> Mapping[str, Any]:
-    """The keys of a plan that a job file stands for. Prints what differs from the job."""
+    """The keys of a plan from a job file. Prints the differences from the job."""
     from sanpath.masking import printable
     from sanpath.probe.job_file import job_load
 
@@ -189,11 +191,11 @@ def _search(after: Path | None, knee: bool, objective: str) -> Search:
 
 def _command_lines(plan: ProbePlan, allow_writes: bool) -> Iterator[str]:
     from sanpath.probe.experiment_steps import possible_orders, start_order
-    from sanpath.sweep.commands import printed
+    from sanpath.sweep.commands import shell_command
 
     sweep = plan.sweep_plan(allow_writes)
     for order in (start_order(plan), *possible_orders(plan)):
         where = f" on {order.host}" if len(plan.hosts) > 1 else ""
         yield f"# {order.experiment}: {order.step.name}{where}"
         seconds = f"# {plan.seconds:g} s without the load"
-        yield seconds if order.is_pause else printed(sweep.on(order.devices), order.step)
+        yield seconds if order.is_pause else shell_command(sweep.with_devices(order.devices), order.step)

@@ -1,4 +1,4 @@
-"""`sanpath redact`: a copy of a recording that can be sent to others."""
+"""`sanpath redact`: a copy of a recording that is safe to send to others."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def redact(
 
 
 def _limits(verdict: Verdict, redacted: Redacted | None) -> tuple[object, ...]:
-    """What must be the same in both verdicts; with pseudonyms for the names where `redacted` is given."""
+    """The values that must be equal in both verdicts; with pseudonyms for the names if `redacted` is given."""
 
     def pseudonymous(entity: str) -> str:
         kind, _, name = entity.partition(":")

@@ -26,9 +26,9 @@ def report(
     config: ConfigOption = None,
     cluster: ClusterOption = None,
 ) -> None:
-    """Write the report of a recording, in the format of the file that is named, or as Markdown."""
-    from sanpath.cli.output import diagnosis_of, note_growth, rendered, write
+    """Write the report of a recording, in the format of the named file, or as Markdown."""
+    from sanpath.cli.output import diagnosis_of, note_growth, render_diagnosis, write
 
     note_growth(recording, "The test", "running: this is the report so far", is_text=False)
     diagnosis = diagnosis_of(recording, choice(rules, config, policy), cluster)
-    write(rendered(diagnosis, format_of(form, into, Format.markdown), recording), into, "report")
+    write(render_diagnosis(diagnosis, format_of(form, into, Format.markdown), recording), into, "report")

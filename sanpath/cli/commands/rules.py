@@ -1,4 +1,4 @@
-"""`sanpath rules`: list the rules, show one, run the tests they carry."""
+"""`sanpath rules`: list the rules, show one, or run their tests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Folder = Annotated[str, typer.Option("--rules", help="A folder with rules of you
 
 @app.command("list")
 def list_rules(folder: Folder = "") -> None:
-    """List every rule, built in and of your own."""
+    """List every rule, built in and user-defined."""
     from rich.table import Table
     from rich.text import Text
 
@@ -44,7 +44,7 @@ def show(rule_id: Annotated[str, typer.Argument(metavar="ID")], folder: Folder =
 def run_tests(
     path: Annotated[str, typer.Argument(help="A rule file or a folder; default: the built-in rules.")] = "",
 ) -> None:
-    """Run the tests that rules carry; exit 1 when one fails."""
+    """Run the tests of the rules; exit 1 if one fails."""
     from pathlib import Path
 
     from sanpath.rulebook.check import check
@@ -63,7 +63,7 @@ def run_tests(
 
 
 def _coverage(rules: Sequence[Rule]) -> None:
-    """Print how many rules there are of each layer, judged entity kind and role, and of each status."""
+    """Print the number of rules for each layer, judged entity kind and role, and for each status."""
     from collections import Counter
 
     from sanpath.rulebook.kinds import LAYERS
@@ -109,7 +109,7 @@ def _show(rule: Rule) -> None:
     for fix in rule.fix:
         section(f"What to do: {fix.platform}", fix.scope)
         for command in fix.commands:
-            # Not wrapped: a command is to be copied.
+            # Not wrapped, so that commands can be copied.
             _print(Text(f"  $ {command}"), soft_wrap=True)
         lines(f"disruption: {fix.disruption}", f"verify: {fix.verify}", f"undo: {fix.undo}")
     section("References", *rule.references)

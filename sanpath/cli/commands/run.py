@@ -1,4 +1,4 @@
-"""`sanpath run`: record a load test, judge it, and say what limits it."""
+"""`sanpath run`: record a load test, judge it, and report its limit."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from sanpath.cli.options import (
     RulesOption,
     SourcesOption,
     choice,
-    names,
     new_recording,
+    split_names,
 )
 from sanpath.cli.sessions.exporter import MetricsOption
 from sanpath.recording.storage.store import location
@@ -88,8 +88,8 @@ def run(
         load=tuple(load or ()),
         load_reader=reader,
         for_seconds=seconds,
-        only_sources=names(only_sources),
-        on=names(on),
+        only_sources=split_names(only_sources),
+        on=split_names(on),
         keep_seconds=retention_seconds(keep) if keep else None,
         writer=writer,
     )

@@ -1,4 +1,4 @@
-"""`sanpath sweep`: run a matrix of load steps, judge each, and show where the knee is."""
+"""`sanpath sweep`: run a matrix of load steps, judge each, and find the knee."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from sanpath.cli.options import (
     RulesOption,
     SourcesOption,
     choice,
-    names,
     new_recording,
+    split_names,
 )
 from sanpath.cli.sessions.exporter import MetricsOption
 from sanpath.recording.storage.store import location
@@ -66,14 +66,14 @@ def sweep(
     request = RunRequest(
         folder=folder,
         config=config,
-        only_sources=names(only_sources),
+        only_sources=split_names(only_sources),
         sweep=SweepRequest(plan=plan, file=str(plan_file), done=tuple(progress.done), cut=tuple(progress.cut)),
     )
     raise typer.Exit(SweepSession(request, form, fail_on, choice(rules, config, policy), plain, metrics).run())
 
 
 def _command_lines(plan: Plan) -> Iterator[str]:
-    from sanpath.sweep.commands import printed
+    from sanpath.sweep.commands import shell_command
     from sanpath.sweep.matrix import steps
 
     for step in steps(plan):
@@ -81,4 +81,4 @@ def _command_lines(plan: Plan) -> Iterator[str]:
         for host in plan.hosts:
             if len(plan.hosts) > 1:
                 yield f"# on {host}"
-            yield printed(plan, step)
+            yield shell_command(plan, step)

@@ -1,4 +1,4 @@
-"""`sanpath topology`: what a recording knows of the path, and the joins that were not found."""
+"""`sanpath topology`: the paths that a recording shows, and the failed joins."""
 
 from __future__ import annotations
 

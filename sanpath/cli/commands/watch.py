@@ -1,4 +1,4 @@
-"""`sanpath watch`: show a recording, local or of another machine, while it grows or after it has ended."""
+"""`sanpath watch`: show a recording, on this or another machine, while it grows or after it has ended."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ def watch(
     config: ConfigOption = None,
 ) -> None:
     """Show what limits a load test under way. It does not disturb the recorder; only marks are added."""
-    from sanpath.cli.output import checked
+    from sanpath.cli.output import check_choice
     from sanpath.cli.sessions import live
     from sanpath.recording.format.layout import read_manifest
 
     read_manifest(recording)
-    chosen = checked(choice(rules, config, policy))
-    if not plain and live.usable():
+    chosen = check_choice(choice(rules, config, policy))
+    if not plain and live.is_usable():
         live.show(recording, chosen)
         return
     import asyncio

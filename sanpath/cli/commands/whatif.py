@@ -1,4 +1,4 @@
-"""`sanpath whatif`: what a recorded test would reach with another configuration."""
+"""`sanpath whatif`: predict a recorded test with another configuration."""
 
 from __future__ import annotations
 

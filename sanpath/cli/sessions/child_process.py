@@ -14,7 +14,7 @@ def python(module: str, *arguments: str) -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """The environment of this process plus its module search path: the child must find the same sanpath."""
+    """The environment of this process with its module search path: the child must find the same sanpath."""
     return os.environ | {
         "PYTHONPATH": os.pathsep.join(p for p in sys.path if p),
         PYTHONPATH_BEFORE: os.environ.get("PYTHONPATH", ""),

@@ -1,4 +1,4 @@
-"""`--metrics`: the address on which the run is served to Prometheus, and the process that serves it."""
+"""`--metrics`: the address at which Prometheus can read the run, and the process that serves it."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ def is_loopback(host: str) -> bool:
 
 
 @contextlib.contextmanager
-def served(listen: str, folder: Location, choice: Choice) -> Iterator[None]:
-    """Serve a recording, which need not exist yet. `listen`: [HOST:]PORT, "" serves nothing. Raises UsageError when
-    the address is malformed or in use, or the library is not installed."""
+def serve_metrics(listen: str, folder: Location, choice: Choice) -> Iterator[None]:
+    """Serve a recording, which need not exist yet. `listen`: [HOST:]PORT, "" serves nothing. Raises UsageError if the
+    address is malformed or in use, or the library is not installed."""
     if not listen:
         yield
         return
@@ -71,8 +71,8 @@ def served(listen: str, folder: Location, choice: Choice) -> Iterator[None]:
             if not line.isdigit():
                 raise UsageError(f"--metrics {listen}: {line or 'cannot be served'}")
             shown = f"[{host}]" if ":" in host else host
-            to_all = "" if is_loopback(host) else ", open without a password to anyone who can reach this machine"
-            print(f"sanpath: metrics at http://{shown}:{line}/metrics{to_all}", file=sys.stderr)
+            serves_all = "" if is_loopback(host) else ", open without a password to anyone who can reach this machine"
+            print(f"sanpath: metrics at http://{shown}:{line}/metrics{serves_all}", file=sys.stderr)
             yield
         finally:
             process.terminate()

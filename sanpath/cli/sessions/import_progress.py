@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 _SILENT_SECONDS = 2.0
 _EVERY_SECONDS = 0.5
-_MOST_NAMES = 5
+_MAX_NAMES = 5
 
 
 class Progress:
-    """A line on a terminal with the share that was read and the remaining time, for imports that take long."""
+    """A line on a terminal with the share read so far and the remaining time, for long imports."""
 
     def __init__(self, *files: Path) -> None:
-        self._names = first_of([file.name for file in files], _MOST_NAMES)
+        self._names = first_of([file.name for file in files], _MAX_NAMES)
         self._size = sum(file.stat().st_size for file in files)
         self._began = self._printed_at = time.monotonic()
 
@@ -39,7 +39,7 @@ class Progress:
             print("\r\x1b[K", end="", file=sys.stderr)
 
     def read(self, count: int) -> None:
-        """Report that `count` bytes were read so far."""
+        """Report the number of bytes read so far."""
         now = time.monotonic()
         if now - self._began < _SILENT_SECONDS or now - self._printed_at < _EVERY_SECONDS or not sys.stderr.isatty():
             return

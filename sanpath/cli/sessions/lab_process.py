@@ -17,15 +17,15 @@ _END_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class ServedLab:
-    """A lab that is up: its configuration and the command that starts its load."""
+    """A running lab: its configuration and the command that starts its load."""
 
     config: Path
     load: tuple[str, ...]
 
 
 @contextmanager
-def served(scenario: str, folder: Path) -> Iterator[ServedLab]:
-    """Serve a scenario while the context is entered. Raises SanpathError when it does not come up."""
+def serve_lab(scenario: str, folder: Path) -> Iterator[ServedLab]:
+    """Serve a scenario until the context is left. Raises SanpathError if it does not start."""
     process = subprocess.Popen(  # noqa: S603 - our own interpreter
         python("sanpath_lab", "serve", scenario, "--folder", str(folder)),
         stdin=subprocess.PIPE,

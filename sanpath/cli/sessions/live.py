@@ -1,4 +1,4 @@
-"""The live view of a recording on a terminal, and the plain lines without one."""
+"""The live view of a recording on a terminal, or plain lines without one."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from sanpath.rulebook.site.options import Choice
 
 
-def fits() -> bool:
-    """Whether keys can be read from the terminal and a screen drawn on it; a job in the background must not try."""
+def can_show_screen() -> bool:
+    """Whether the terminal can be read and drawn on; a job in the background must not try."""
     streams = (sys.stdin, sys.stdout, sys.stderr)
     if not all(stream is not None and stream.isatty() for stream in streams):
         return False
     return os.environ.get("TERM", "") not in ("", "dumb") and os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
 
 
-def usable() -> bool:
-    """Whether the live view can be shown; prints a remark when only its library is missing."""
-    if not fits():
+def is_usable() -> bool:
+    """Whether the live view can be shown; prints a remark if only its library is missing."""
+    if not can_show_screen():
         return False
     if LIVE.missing:
         print(f"sanpath: plain lines: the live view is not installed: {LIVE.command}", file=sys.stderr)
@@ -44,8 +44,8 @@ def show(
     begin: Callable[[], None] | None = None,
     hint: str = "",
 ) -> None:
-    """Show a recording until the user quits or `ended` returns True. `interrupt`: what Ctrl-C does; None: it quits.
-    `begin`: what begins the run, once the screen is drawn. `hint`: a line for the user of a demo."""
+    """Show a recording until the user quits or `ended` returns True. `interrupt`: the action of Ctrl-C; None: it
+    quits. `begin` starts the run, once the screen is drawn. `hint`: a line for the user of a demo."""
     from sanpath.views.live.app import LiveView
     from sanpath.views.live.reading.feed import ReaderProcess
 
@@ -54,14 +54,14 @@ def show(
 
 
 def _viewer(folder: Location) -> Viewer:
-    from sanpath.pulse.viewer import Viewer  # It loads what takes longer than to draw the screen.
+    from sanpath.pulse.viewer import Viewer  # It loads what takes longer than drawing the screen.
 
     return Viewer(folder)
 
 
 class Lines:
-    """Plain lines about a recording on standard error, from a separate process: the run must not wait for them. The
-    process ends with the context."""
+    """Plain lines about a recording on standard error, from a separate process, so that the run does not wait for
+    them. The process ends with the context."""
 
     def __init__(self, folder: Location, choice: Choice) -> None:
         self._command = python("sanpath.views.live.plain_lines", str(folder), *choice.arguments())
@@ -76,7 +76,7 @@ class Lines:
                 self._process.terminate()
 
     def begin(self) -> None:
-        """Start the process, unless it runs already."""
+        """Start the process if it is not running."""
         if self._process is None:
             self._process = subprocess.Popen(  # noqa: S603 - our own interpreter
                 self._command,

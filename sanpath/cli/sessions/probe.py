@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 
 _LOOK_SECONDS = 0.5
 _GUARD_SECONDS = 1.0
-"""How often the others' latency is compared."""
+"""How often the latency of others is compared."""
 
 
 class ProbeSession(Session):
-    """Records and reports a probe. `search`: how the next step is found."""
+    """Records and reports a probe. `search`: chooses the next step."""
 
     def __init__(
         self, request: RunRequest, plan: ProbePlan, search: Search, form: Format, fail_on: FailOn, choice: Choice
@@ -62,7 +62,7 @@ class ProbeSession(Session):
         self._send = send
 
     def _progress(self) -> None:
-        """Order the next step when one is recorded; cut the running one short when it disturbs others."""
+        """Order the next step when one is recorded; cut the running one short if it disturbs others."""
         if self._awaited is None:
             return
         try:
@@ -72,14 +72,14 @@ class ProbeSession(Session):
             return  # Nothing has been written yet.
         try:
             if any(event.detail.get("key") == self._awaited for event in ready):
-                self._next()
+                self._order_next()
             elif self._order is not None and not self._order.is_pause:
                 self._protect(recording)
         except Exception:
-            self._end(Finish("the steps could not be judged"))
+            self._order_end(Finish("the steps could not be judged"))
             raise
 
-    def _next(self) -> None:
+    def _order_next(self) -> None:
         diagnosis: Diagnosis | None = None
         if self._order is None:
             self._begin_watch()
@@ -89,19 +89,19 @@ class ProbeSession(Session):
         self._spent = replace(self._spent, seconds=time.monotonic() - self._began)
         order = self._search(self._plan, diagnosis, self._spent)
         if isinstance(order, Finish):
-            self._end(order)
+            self._order_end(order)
             return
-        self._run(order)
+        self._order_step(order)
 
-    def _run(self, order: Order) -> None:
+    def _order_step(self, order: Order) -> None:
         number = self._spent.steps + 1
         step = replace(order.step, key=f"probe-{number:02d}")
         self._order, self._awaited = order, step.key
         limit = rate_limit(self._plan, self._spent, order)
         self._unmeasured += unmeasured_bytes(self._plan, limit)
         left = self._plan.budget.seconds - self._spent.seconds
-        printed(f"step {number} of at most {self._plan.budget.steps}, {left:.0f} s left: {step.name}")
-        printed(f"  why: {order.reason}")
+        print_line(f"step {number} of at most {self._plan.budget.steps}, {left:.0f} s left: {step.name}")
+        print_line(f"  why: {order.reason}")
         ordered = StepOrder(
             step=step,
             experiment=order.experiment,
@@ -116,20 +116,20 @@ class ProbeSession(Session):
         self._send(RUN + ordered.model_dump_json())
 
     def _account(self, diagnosis: Diagnosis) -> None:
-        """Add what the last step has cost, and print what it showed."""
+        """Add the cost of the last step, and print its outcome."""
         from sanpath.views.probe import outcome_lines
 
         trials = diagnosis.probe.steps if diagnosis.probe is not None else ()
         measured = 0.0
         if trials and len(trials) > self._spent.steps:
-            # With the load itself, the steps before it can be compared.
+            # Once the load itself has run, the steps before it can be compared.
             is_start = self._order is not None and self._order.experiment == START
             shown = trials if is_start else trials[-1:]
             for trial in shown:
                 if len(shown) > 1:
-                    printed(f"  {trial.step}:")
+                    print_line(f"  {trial.step}:")
                 for line in outcome_lines(trial):
-                    printed(f"  {line}")
+                    print_line(f"  {line}")
             if self._order is not None and self._order.is_pause:
                 self._watch_from_pause()
             else:
@@ -152,10 +152,10 @@ class ProbeSession(Session):
         )
 
     def _show_neighbours(self) -> None:
-        """Print how other hosts did in the last step, against the pause before it."""
+        """Print the I/O of other hosts in the last step, compared with the pause before it."""
         recording = Recording(self._request.folder)
         for line in self._watch.changes(recording, *_last_step(recording)):
-            printed(f"  other hosts: {line}")
+            print_line(f"  other hosts: {line}")
 
     def _watch_from_pause(self) -> None:
         """Compare other hosts with how they did in the last step, a pause of the load: the newest is the best."""
@@ -163,7 +163,7 @@ class ProbeSession(Session):
         now = volumes_of_others(recording, *_last_step(recording))
         self._watch = self._watch.renewed(now)
         for line in self._watch.neighbours:
-            printed(f"  other hosts: {line}")
+            print_line(f"  other hosts: {line}")
 
     def _protect(self, recording: Recording) -> None:
         """Cut the running step short if the latency of others has grown."""
@@ -175,34 +175,34 @@ class ProbeSession(Session):
             return
         if (trip := self._watch.trip(recording, began_us, time.time_ns() // 1000)) is not None:
             self._send(CUT)
-            self._end(Finish(f"stopped to protect other hosts: {trip.in_words}"))
+            self._order_end(Finish(f"stopped to protect other hosts: {trip.in_words}"))
 
     def _begin_watch(self) -> None:
-        """Measure what the others do before the first step."""
+        """Measure the I/O of others before the first step."""
         now_us, seconds = time.time_ns() // 1000, self._plan.guard.baseline_seconds
         before = volumes_of_others(Recording(self._request.folder), now_us - round(1e6 * max(seconds, 1.0)), now_us)
         self._watch = Watch(self._plan.guard, before)
         if before:
-            printed(f"guard: watching the latency of other hosts' volumes: {len(before)}")
+            print_line(f"guard: watching the latency of other hosts' volumes: {len(before)}")
             for line in self._watch.neighbours:
-                printed(f"  {line}")
+                print_line(f"  {line}")
         else:
-            printed(
+            print_line(
                 f"guard: nothing to watch: no array reported I/O of other hosts in {seconds:g} s "
                 "(guard.baseline_seconds: give it a few polls of the array)"
             )
 
-    def _end(self, finish: Finish) -> None:
+    def _order_end(self, finish: Finish) -> None:
         self._awaited = None
         steps = counted(self._spent.steps, "step")
-        printed(f"ended after {steps} and {time.monotonic() - self._began:.0f} s: {finish.reason}")
+        print_line(f"ended after {steps} and {time.monotonic() - self._began:.0f} s: {finish.reason}")
         if finish.for_a_person:
-            printed(f"next, to do by hand: {finish.for_a_person}")
+            print_line(f"next, to do by hand: {finish.for_a_person}")
         self._send(END + EndOrder(reason=finish.reason, what=finish.for_a_person).model_dump_json())
 
 
 def _last_step(recording: Recording) -> tuple[int, int]:
-    """When the last step began and ended, microseconds of the recorder's clock."""
+    """When the last step began and ended, in microseconds of the recorder's clock."""
     events = [event for _, event in recording.events()]
     began_us, ended_us = (
         max((event.seen for event in events if event.name == name), default=0) for name in (STEP_BEGIN, STEP_END)
@@ -210,7 +210,7 @@ def _last_step(recording: Recording) -> tuple[int, int]:
     return began_us, ended_us
 
 
-def printed(line: str) -> None:
+def print_line(line: str) -> None:
     """Print a line of the probe on standard error."""
-    # Names come from devices, and the reason for a first step from a recording that somebody may have sent.
+    # Names come from devices, and the reason for a first step from a recording that may be untrusted.
     print(f"sanpath: {printable(line)}", file=sys.stderr, flush=True)

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 PROGRESS_SECONDS = 5.0
 
 Screen = Callable[[Callable[[], bool], Callable[[], None], Callable[[], None]], None]
-"""Shows the run until its first argument returns True (it has ended) or the user quits; its second one interrupts
-the run. Its third one begins the run: it is called when the screen is drawn, in any thread, and takes seconds."""
+"""Shows the run until its first argument returns True (it has ended) or the user quits; its second one interrupts the
+run. Its third one begins the run: it is called when the screen is drawn, in any thread, and takes seconds."""
 
 
 class Interrupted:
-    """Counts Ctrl-C while it is entered: the first stops the run, the second ends it at once."""
+    """Counts Ctrl-C while it is entered: the first stops the run, the second ends it immediately."""
 
     def __init__(self, send: Callable[[str], None]) -> None:
         self.count = 0
@@ -58,7 +58,7 @@ class Recorder:
         self._unsent: deque[str] = deque()
 
     def begin(self) -> None:
-        """Start it, unless that was done before. `process` raises what goes wrong."""
+        """Start it, unless it was started before. Errors are raised by `process`."""
         with self._beginning:
             if self._process is not None or self._failure is not None:
                 return
@@ -79,7 +79,7 @@ class Recorder:
 
     @property
     def process(self) -> subprocess.Popen[str]:
-        """The process, which is started now unless it was before."""
+        """The process, which is started now if necessary."""
         self.begin()
         if self._process is None:
             raise self._failure or RuntimeError("the recorder was not started")
@@ -90,7 +90,7 @@ class Recorder:
         return self._failure is not None or (self._process is not None and self._process.poll() is not None)
 
     def send(self, command: str) -> None:
-        """Send it a line, as soon as it is started."""
+        """Send it a line, as soon as it has started."""
         self._unsent.append(command)
         self._send()
 
@@ -103,7 +103,7 @@ class Recorder:
                 pipe.write(f"{self._unsent.popleft()}\n")
                 pipe.flush()
         except IndexError:
-            return  # Everything is sent.
+            return  # Everything has been sent.
         except (BrokenPipeError, ValueError):
             return  # The recorder has ended by itself.
 
@@ -117,13 +117,13 @@ def record(
 ) -> tuple[int, bool]:
     """Run the recorder to its end. Returns its exit code and whether it was interrupted.
 
-    `make_request` is called once the screen is drawn; what it raises, this function raises.
-    `screen` is shown first, if there is one; after it `progress` is called, `every_seconds`. What they raise does not
-    end the run: they only read the recording. `control` is given a function that sends a line to the recorder; then
-    `progress` decides what is run, and is always called in time.
-    The recorder has a session of its own: losing the terminal, or this process, does not end the test.
+    `make_request` is called once the screen is drawn; its exceptions are raised here. `screen` is shown first, if
+    there is one; afterwards `progress` is called, `every_seconds`. Their exceptions do not end the run: they only
+    read the recording. `control` is given a function that sends a line to the recorder; then `progress` decides what
+    is run, and is always called in time. The recorder has its own session: losing the terminal, or this process, does
+    not end the test.
     """
-    # A file, not a pipe: messages must not write over the screen, and the recorder must not wait for a dead screen.
+    # A file, not a pipe: messages must not overwrite the screen, and the recorder must not wait for a dead screen.
     messages = tempfile.TemporaryFile() if screen is not None else None  # noqa: SIM115 - open as long as the process
     recorder = Recorder(make_request, messages)
     with Interrupted(recorder.send) as interrupted:

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING
 import typer
 
 from sanpath.cli.options import FailOn, Format
-from sanpath.cli.output import checked, diagnosis_of, exit_code, rendered
+from sanpath.cli.output import check_choice, diagnosis_of, exit_code, render_diagnosis
 from sanpath.cli.sessions import live
-from sanpath.cli.sessions.exporter import served
+from sanpath.cli.sessions.exporter import serve_metrics
 from sanpath.cli.sessions.recorder_process import Screen, record
 from sanpath.errors import UsageError, command
 from sanpath.recorder.control import UNWRITTEN
 from sanpath.recording.storage.store import Location, store_at
 
 PEERS_SECONDS = 15.0
-"""How long to wait for other recorders: they check every few seconds whether the load has ended, and end after
-their poll."""
+"""How long to wait for other recorders: they check every few seconds whether the load has ended, and end after their
+poll."""
 
 if TYPE_CHECKING:
     from sanpath.diagnosis.model import Diagnosis
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 class Session:
     """A run. `run` returns the exit code; the report is written next to the recording, as NAME-report.md and .html.
 
-    `request`: is checked before anything is shown; or what makes it, which takes seconds: the live view is drawn
-    before that. `metrics`: the address on which it is served to Prometheus, "" for none. `hint`: a line on the live
-    view for the user of a demo.
+    `request`: is checked before anything is shown; or a function that creates it, which takes seconds: the live view
+    is drawn first. `metrics`: the address for Prometheus, "" for none. `hint`: a line on the live view for the user
+    of a demo.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Session:
 
     @property
     def report_file(self) -> Path:
-        """The file of the report: next to the recording, or in this folder when that is in an object store."""
+        """The file of the report: next to the recording, or in this folder if that is in an object store."""
         folder = self._folder
         if not isinstance(folder, Path):
             folder = Path(folder.rstrip("/").rpartition("/")[2])
@@ -73,17 +73,17 @@ class Session:
         """Record and report. Raises UsageError before anything is written."""
         if self._made is not None:
             self._check()
-        with served(self._metrics, self._folder, self._choice):
-            return self._recorded()
+        with serve_metrics(self._metrics, self._folder, self._choice):
+            return self._record_and_judge()
 
-    def _recorded(self) -> int:
+    def _record_and_judge(self) -> int:
         with self._lines:
             code, interrupted = self._record()
         if code == UsageError.exit_code:
             return code  # The recorder has printed what to change.
         if code and not interrupted:
             print(f"sanpath: the recorder ended with exit code {code}; what it recorded follows.", file=sys.stderr)
-            if code < 0:  # Killed: it could not end what it had started.
+            if code < 0:  # It was killed, and could not end its processes.
                 print("sanpath: the load command that it started may still be running", file=sys.stderr)
         if self._request.has_load and not interrupted:
             self._wait_for_peers()
@@ -132,10 +132,10 @@ class Session:
         return exit_code(diagnosis, self._fail_on, interrupted)
 
     def _rendered(self, diagnosis: Diagnosis, form: Format) -> str:
-        return rendered(diagnosis, form, self._folder)
+        return render_diagnosis(diagnosis, form, self._folder)
 
     def _report(self, diagnosis: Diagnosis) -> str:
-        """Write the report files. Returns a text with their names. A file that cannot be written is no failure."""
+        """Write the report files. Returns a text with their names. A file that cannot be written is not a failure."""
         written = []
         for form, file in ((Format.markdown, self.report_file), (Format.html, self.report_file.with_suffix(".html"))):
             try:
@@ -150,11 +150,11 @@ class Session:
         from sanpath.recorder.request_check import check_request
 
         check_request(self._request, load_config(self._request.config, self._request.only_sources))
-        checked(self._choice)
+        check_choice(self._choice)
 
     def _screen(self) -> Screen | None:
         """The live view, if the terminal can show it. None: plain lines."""
-        if self._plain or self._form is not Format.text or not live.usable():
+        if self._plain or self._form is not Format.text or not live.is_usable():
             return None
         return partial(live.show, self._folder, self._choice, hint=self._hint)
 

@@ -29,8 +29,8 @@ LOOK_SECONDS = 1.0
 
 
 def recorded_progress(folder: Location, plan: Plan) -> Progress:
-    """The progress of this plan in a recording; none where there is no recording yet. Raises UsageError when all
-    steps are recorded, or the folder holds something else."""
+    """The progress of this plan in a recording; none if there is no recording yet. Raises UsageError if all steps are
+    recorded, or the folder contains something else."""
     layout.check(folder, plan.digest)
     progress_so_far = _progress_of(folder, plan)
     if len(progress_so_far.done) == len(steps(plan)):
@@ -56,7 +56,8 @@ class SweepSession(Session):
         """Record and report."""
         now = _progress_of(self._request.folder, self._plan)
         begun = f"resumed: {len(now.done)} of {counted(len(self._steps), 'step')} recorded" if now.done else "a sweep"
-        print(f"sanpath: {begun}, {len(self._steps) - len(now.done)} to do, about {self._left(now)}", file=sys.stderr)
+        steps_left = len(self._steps) - len(now.done)
+        print(f"sanpath: {begun}, {steps_left} to do, about {self._time_left(now)}", file=sys.stderr)
         return super().run()
 
     def _rendered(self, diagnosis: Diagnosis, form: Format) -> str:
@@ -92,20 +93,20 @@ class SweepSession(Session):
         return self._show
 
     def _progress(self) -> None:
-        """A plain line when something has changed."""
+        """Print a line if something has changed."""
         now = _progress_of(self._request.folder, self._plan)
         line = f"{len(now.done)} of {counted(len(self._steps), 'step')} done"
         if running := self._names.get(now.running or ""):
             line += f"; now {running}"
         if line != self._last_line:
             self._last_line = line
-            print(f"sanpath: {line}; about {self._left(now)} left", file=sys.stderr)
+            print(f"sanpath: {line}; about {self._time_left(now)} left", file=sys.stderr)
 
     def _progress_seconds(self) -> float:
         return PROGRESS_SECONDS
 
     def _show(self, ended: Callable[[], bool], _interrupt: Callable[[], None], begin: Callable[[], None]) -> None:
-        """A bar with the remaining time, until the run has ended. Ctrl-C reaches the run by its signal."""
+        """Show a bar with the remaining time until the run has ended. Ctrl-C reaches the run as a signal."""
         begin()
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
@@ -123,11 +124,11 @@ class SweepSession(Session):
                 now = _progress_of(self._request.folder, self._plan)
                 idle = "between steps" if now.took else "starting"
                 running = self._names.get(now.running or "", idle)
-                left = f"{self._left(now)} left"
+                left = f"{self._time_left(now)} left"
                 bar.update(task, completed=len(now.done), description=running, left=left)
                 time.sleep(LOOK_SECONDS)
 
-    def _left(self, now: Progress) -> str:
+    def _time_left(self, now: Progress) -> str:
         return long_duration(remaining_seconds(self._plan, self._steps, now, time.time_ns() // 1000))
 
 

@@ -181,7 +181,7 @@ class ProbeRun(SweepRun):
         if order.is_pause:
             return await self._pause(order, seconds)
         changed = {"seconds": seconds, "fio": {**self._plan.fio, **order.fio}}
-        plan = self._plan.on(order.devices).model_copy(update=changed)
+        plan = self._plan.with_devices(order.devices).model_copy(update=changed)
         watch = StepWatch(plan, order.step, order.experiment, order.why)
         host = order.host if self._plan.hosts != (LOCAL,) else None
         return await self._run_step(order.step, plan, watch, self._cut_short, host, order.bytes_per_second)

@@ -1,1 +1,1 @@
-"""What a site sets for the rules: limits, accepted findings, and the options that choose them."""
+"""A site's settings for the rules: limits, accepted findings, and the options that choose them."""

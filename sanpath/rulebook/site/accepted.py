@@ -30,9 +30,9 @@ class Accepted:
 def split_accepted(
     all_findings: Sequence[Finding], suppressions: Sequence[Suppression], day: date
 ) -> tuple[list[Finding], list[Accepted]]:
-    """Return the findings that count on a day, and every suppression with the findings that it takes out.
+    """Return the findings that count on a day, and every suppression with the findings that it removes.
 
-    Only hits are taken out: nobody has accepted what could not be judged.
+    Only hits are removed: nobody has accepted what could not be judged.
     """
     valid = [suppression for suppression in suppressions if day <= suppression.until]
     suppressed_by = {

@@ -1,4 +1,4 @@
-"""The options of a command line that say how the rules judge: rules of the user, configuration, policy."""
+"""Command-line options that determine how rules judge: the user's rules, configuration, policy."""
 
 from __future__ import annotations
 

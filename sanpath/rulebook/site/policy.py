@@ -16,7 +16,7 @@ Policy = Mapping[str, Mapping[str, float]]
 
 
 def built_in_policy(rules: Sequence[Rule], name: PolicyName) -> Policy:
-    """Return the limits of a built-in policy: those for which the rule has a value under it."""
+    """Return the limits of a built-in policy: those for which rules define a value."""
     values_by_rule = {
         rule.id: {name_of_limit: limit.under(name) for name_of_limit, limit in rule.limits.items()} for rule in rules
     }
@@ -32,11 +32,11 @@ def apply_policy(rules: Sequence[Rule], policy: Policy, source: str = "policy") 
 
     Raises UsageError for a rule or limit that does not exist, or a value that is not a number.
     """
-    changed = {rule_id: _with_limits(find_rule(rules, rule_id), values, source) for rule_id, values in policy.items()}
+    changed = {rule_id: _set_limits(find_rule(rules, rule_id), values, source) for rule_id, values in policy.items()}
     return tuple(changed.get(rule.id, rule) for rule in rules)
 
 
-def _with_limits(rule: Rule, values: Mapping[str, float], source: str) -> Rule:
+def _set_limits(rule: Rule, values: Mapping[str, float], source: str) -> Rule:
     limits = dict(rule.limits)
     for name, value in values.items():
         if name not in limits:

@@ -1,4 +1,4 @@
-"""A site's settings of the rules: policy, limits and accepted findings; the section `rules` of sanpath.yaml."""
+"""A site's settings for the rules: policy, limits and accepted findings; the section `rules` of sanpath.yaml."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def rules_of(choice: Choice) -> tuple[tuple[Rule, ...], Site]:
 
 
 def _rules_section(path: Path | None) -> tuple[Document, Mapping[str, Any]]:
-    """Return the section `rules` of a configuration. Nothing else is read, so that judging needs no secrets."""
+    """Return the section `rules` of a configuration. Nothing else is read: judging must not need secrets."""
     path = path or default_config()
     if path is None:
         return Document(Path(DEFAULT_NAME)), {}

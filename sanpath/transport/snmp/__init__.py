@@ -1,1 +1,1 @@
-"""SNMP sessions: pysnmp, and gufo-snmp where it reads the same values with a fraction of the processor time."""
+"""SNMP sessions: pysnmp, and gufo-snmp if it reads the same values with a fraction of the processor time."""

@@ -10,7 +10,7 @@ _V2C = 1  # SNMP message processing model, RFC 3411
 
 
 def auth_data(credentials: SnmpCredentials) -> Any:
-    """Return pysnmp's form of the community or user. Raises ValueError unless exactly one of them is given."""
+    """Return the community or user as a pysnmp object. Raises ValueError unless exactly one of them is given."""
     from pysnmp.hlapi.v3arch import asyncio as pysnmp
 
     user = credentials.user
@@ -108,6 +108,6 @@ def _unanswered_causes(user: SnmpUser) -> str:
 
 
 def _extends_key(user: SnmpUser) -> bool:
-    """Whether the digest is shorter than the AES key, so that the two drafts make different keys of it."""
+    """Whether the digest is shorter than the AES key, so that the two drafts derive different keys from it."""
     digest_bytes = {"md5": 16, "sha1": 20, "sha224": 28}.get(user.auth_protocol, 32)
     return digest_bytes < {"aes128": 16, "aes192": 24, "aes256": 32}[user.privacy_protocol]

@@ -6,21 +6,21 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from sanpath.plugin import SnmpValue
-from sanpath.transport.snmp.pages import Row, pages, rows_per_answer
+from sanpath.transport.snmp.pages import Row, rows_per_answer, split_rows
 from sanpath.transport.snmp.walk import format_oid, parse_oid
 
 _READS_PER_CHECK = 100
-"""Reads between checks of all columns, which detect a new row that the index column does not have."""
+"""Reads between checks of all columns, which detect new rows that are missing in the index column."""
 
 _PROBE = 1
 
 
 class ChangedError(Exception):
-    """The table has other rows, or other columns in its rows, than during the walk."""
+    """The table has other rows, or its rows have other columns, than during the walk."""
 
 
 class UnclearError(Exception):
-    """An answer that pysnmp has to read instead."""
+    """An answer that pysnmp must read instead."""
 
 
 class SilentError(Exception):
@@ -40,7 +40,7 @@ class Getter(Protocol):
 
 
 class CachedRows:
-    """The rows of some columns as a walk has found them, in its order.
+    """The rows of some columns in the order in which a walk found them.
 
     `alongside`: the scalar that every request includes. `index_column`: a column that all rows have.
     """
@@ -54,8 +54,11 @@ class CachedRows:
         self._rows_per_answer = {column: rows_per_answer(column, values) for column, values in cells.items()}
         present = [column for column in columns if cells[column]]
         absent = [column for column in columns if column not in present]
-        pages_with_holes, pages_without_holes = pages(rows, columns, alongside), pages(rows, present, alongside)
-        # A column that no row has is requested in every row, or in a large table by a request of its own.
+        pages_with_holes, pages_without_holes = (
+            split_rows(rows, columns, alongside),
+            split_rows(rows, present, alongside),
+        )
+        # A column that no row has is requested in every row, or in a large table by a separate request.
         holes_cost_less = len(pages_with_holes) <= len(pages_without_holes) + len(absent)
         self._pages, self._absent = (pages_with_holes, []) if holes_cost_less else (pages_without_holes, absent)
         self._reads = 0

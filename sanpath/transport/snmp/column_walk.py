@@ -14,14 +14,14 @@ _FIRST_ROWS = 10
 """Rows of a column's first answer, whose size determines the rows per answer; strings of 100 octets still fit."""
 
 Following = Callable[[Sequence[Oid]], Awaitable[Sequence[VarBind]]]
-"""Reads the object after each OID; raises CollectorError where the agent answers with an error."""
+"""Reads the object after each OID; raises CollectorError if the agent answers with an error."""
 
 
 class Walker(Protocol):
     """The client that reads a column. Raises UnclearError and SilentError."""
 
     async def values(self, column: str, limit: int, max_repetitions: int) -> tuple[dict[str, SnmpValue], bool]:
-        """Read at most `limit` values by index. The second value: whether these are certainly all."""
+        """Read at most `limit` values by index. The second value: whether these are certainly all of them."""
         ...
 
 
@@ -36,7 +36,7 @@ async def walk_separately(
     walked: dict[str, dict[str, SnmpValue]] = {}
     last_oids: dict[Oid, Oid] = {}
     for column in columns:
-        walked[column], complete = await _column(agent, column, max_rows)
+        walked[column], complete = await _walk_column(agent, column, max_rows)
         if not complete:
             last = next(reversed(walked[column]), "")
             last_oids[parse_oid(column)] = parse_oid(f"{column}.{last}")
@@ -50,7 +50,7 @@ async def walk_separately(
     return walked
 
 
-async def _column(agent: Walker, column: str, max_rows: int) -> tuple[dict[str, SnmpValue], bool]:
+async def _walk_column(agent: Walker, column: str, max_rows: int) -> tuple[dict[str, SnmpValue], bool]:
     first_rows = min(max_rows, _FIRST_ROWS)
     values, complete = await agent.values(column, first_rows, first_rows)
     if len(values) < first_rows or first_rows == max_rows:
@@ -58,10 +58,10 @@ async def _column(agent: Walker, column: str, max_rows: int) -> tuple[dict[str, 
     return await agent.values(column, max_rows, rows_per_answer(column, values))
 
 
-def rows_of(walked: Mapping[str, Mapping[str, SnmpValue]], seen_us: int) -> dict[str, dict[str, SnmpValue]]:
+def join_columns(walked: Mapping[str, Mapping[str, SnmpValue]], seen_us: int) -> dict[str, dict[str, SnmpValue]]:
     """Join columns into rows, as `plugin.Snmp.columns` returns them.
 
-    Raises UnclearError where no column has all rows, as their order is then unknown.
+    Raises UnclearError if no column has all rows, because their order is then unknown.
     """
     indexes = {index for values in walked.values() for index in values}
     order = next((values for values in walked.values() if len(values) == len(indexes)), None)

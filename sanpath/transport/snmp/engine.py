@@ -1,7 +1,7 @@
 """One pysnmp engine for each event loop and user, shared by their sessions: each engine costs 40 ms and a socket.
 
-An engine identifies a user by name alone. So two switches whose users have the same name but different passwords
-need two engines.
+An engine identifies a user only by name. So two switches with users of the same name but different passwords need two
+engines.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _REPORT_ARRIVED = "rfc3412.prepareDataElements:internal"
 
 
 class SharedEngine:
-    """A pysnmp SnmpEngine that books the bytes of each answer to the session of its sender's address.
+    """A pysnmp SnmpEngine that charges the bytes of each answer to the session with the sender's address.
 
     `reported`: agents that have sent a report, as they do after the first request of an SNMPv3 session.
     """
@@ -47,7 +47,7 @@ class SharedEngine:
 
     @contextmanager
     def request_under_way(self) -> Iterator[None]:
-        """Run the engine's timers only while a request is under way.
+        """Run the engine's timers only while a request is in progress.
 
         They fire ten times a second, which in a day of polling costs more than the polls of a small switch.
         """
@@ -63,7 +63,7 @@ class SharedEngine:
 
     def _run_timers(self, running: bool) -> None:
         dispatcher = self.snmp.transport_dispatcher
-        if dispatcher is None:  # closed while a request was under way
+        if dispatcher is None:  # closed during a request
             return
         if dispatcher.loopingcall is not None:
             dispatcher.loopingcall.cancel()

@@ -1,4 +1,4 @@
-"""An SNMP session that reads by gufo-snmp, and by pysnmp wherever the two might differ."""
+"""An SNMP session that reads with gufo-snmp, or with pysnmp if the results might differ."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 from sanpath.plugin import Clock, CollectorError, Cost, Failure, SnmpCredentials, SnmpValue
 from sanpath.transport.snmp.authentication import no_answer_text
 from sanpath.transport.snmp.cached_rows import CachedRows, ChangedError, SilentError, UnclearError
-from sanpath.transport.snmp.column_walk import rows_of, walk_separately
+from sanpath.transport.snmp.column_walk import join_columns, walk_separately
 from sanpath.transport.snmp.gufo import GufoClient
 from sanpath.transport.snmp.session import SCALARS_PER_GET, PysnmpSession
 
@@ -56,10 +56,10 @@ class FastSession:
         )
 
     async def get(self, oids: Sequence[str]) -> dict[str, SnmpValue]:
-        """Read scalars by full OID; None where the agent has no such object. Raises CollectorError."""
+        """Read scalars by full OID; None if the agent has no such object. Raises CollectorError."""
         key = tuple(oids)
         if key in self._scalars:
-            answer = await self._by_gufo(key, lambda gufo: gufo.get(list(oids)))
+            answer = await self._try_gufo(key, lambda gufo: gufo.get(list(oids)))
             if answer is not None and answer.keys() == set(oids):
                 return {oid: answer[oid] for oid in oids}
         values = await self._pysnmp.get(oids)
@@ -74,7 +74,7 @@ class FastSession:
         """Read columns of one table; see `plugin.Snmp.columns`. Raises CollectorError."""
         key = _TableKey(tuple(oids), max_rows, alongside)
         if self._has_answered and self._tables.get(key, _NEVER_READ) is not None:
-            answer = await self._by_gufo(key, lambda gufo: self._read(gufo, key, row_per_pdu))
+            answer = await self._try_gufo(key, lambda gufo: self._read(gufo, key, row_per_pdu))
             if answer is not None:
                 return answer
         rows = await self._pysnmp.columns(oids, max_rows, alongside)
@@ -89,7 +89,7 @@ class FastSession:
             walked = await walk_separately(gufo, self._pysnmp.following, unread, key.max_rows)
             self._walked |= {oid: values for oid, values in walked.items() if len(values) < key.max_rows}
             walked = {oid: walked[oid] if oid in walked else self._walked[oid] for oid in key.columns}
-            rows = rows_of(walked, self._clock.now_us())
+            rows = join_columns(walked, self._clock.now_us())
             table = CachedRows.from_walk(rows, key.columns, key.alongside, key.max_rows)
             if table is not None:
                 self._tables[key] = table
@@ -112,8 +112,8 @@ class FastSession:
         self._tables: dict[_TableKey, CachedRows | None] = {}
         self._failures: Counter[Hashable] = Counter()
 
-    async def _by_gufo(self, key: Hashable, ask: Callable[[GufoClient], Awaitable[T]]) -> T | None:
-        """Return the result of `ask`; None: pysnmp has to ask. Raises UNREACHABLE if the agent answered before."""
+    async def _try_gufo(self, key: Hashable, ask: Callable[[GufoClient], Awaitable[T]]) -> T | None:
+        """Return the result of `ask`; None: pysnmp must ask. Raises UNREACHABLE if the agent answered before."""
         if self._failures[key] == _MAX_FAILURES or self._unanswered == _MAX_FAILURES:
             return None
         async with self._one_at_a_time:
@@ -127,7 +127,7 @@ class FastSession:
                 self._failures[key] += 1
                 return None
             except SilentError as error:
-                self._forget()  # pysnmp sends the first requests when the agent is back
+                self._forget()  # pysnmp sends the first requests when the agent answers again
                 if gufo.answered:
                     raise CollectorError(Failure.UNREACHABLE, no_answer_text(self._credentials)) from error
                 self._unanswered += 1

@@ -1,9 +1,9 @@
-"""GET and GETBULK by gufo-snmp, which encodes messages in Rust: 1/40 of the CPU time per value that pysnmp takes.
+"""GET and GETBULK by gufo-snmp, which encodes messages in Rust: 1/40 of pysnmp's CPU time per value.
 
-It is used only where its answer is certainly the same as pysnmp's. It hides the error status of an answer, does not
-distinguish an IpAddress from an OBJECT IDENTIFIER, and panics over some damaged messages: each of these raises
-`UnclearError`. It accepts SNMPv3 answers without checking their digest (RFC 3414, section 3.2, step 6), and so is
-not used for SNMPv3.
+It is used only if its answer is certainly the same as pysnmp's. It hides the error status of an answer, does not
+distinguish an IpAddress from an OBJECT IDENTIFIER, and panics on some damaged messages: each of these raises
+`UnclearError`. It accepts SNMPv3 answers without checking their digest (RFC 3414, section 3.2, step 6), so it is not
+used for SNMPv3.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ T = TypeVar("T")
 _AMBIGUOUS = re.compile(r"\d+\.\d+\.\d+\.\d+|(?:[3-9]|\d\d).*")
 """Four numbers may be an IpAddress; a first number above 2 is 2.48 or above, decoded wrongly by gufo-snmp 0.13."""
 
-_PANIC = "PanicException"  # pyo3's, a BaseException that no module exports
+_PANIC = "PanicException"  # a BaseException of pyo3 that no module exports
 
 
 class GufoClient:
@@ -61,7 +61,7 @@ class GufoClient:
     async def values(self, column: str, limit: int, max_repetitions: int) -> tuple[dict[str, SnmpValue], bool]:
         """Read values by index, otherwise as `indexes`.
 
-        The second value is False where rows may be missing: an error looks like the end of the view.
+        The second value is False if rows may be missing: an error looks like the end of the view.
         """
         values_by_index, complete = await self._bulk(column, limit, max_repetitions)
         return _unambiguous(values_by_index), complete
@@ -128,7 +128,7 @@ class _Session(SnmpSession):
             if attempt:
                 await self._send(self._request)
             deadline = loop.time() + self._timeout
-            with suppress(OSError):  # TimeoutError is one; a lasting refusal is reported again to the next attempt
+            with suppress(OSError):  # includes TimeoutError; a lasting refusal is reported again to the next attempt
                 return await self._answer(receiver, deadline)
             await asyncio.sleep(deadline - loop.time())
         raise SilentError
@@ -148,7 +148,7 @@ class _Session(SnmpSession):
             self.passed_the_end = False
             try:
                 answer = receiver()
-            except BlockingIOError:  # nothing, or answers to earlier requests only
+            except BlockingIOError:  # nothing, or only answers to earlier requests
                 if loop.time() >= deadline:
                     raise
                 continue

@@ -22,7 +22,7 @@ class Page(NamedTuple):
     holes: frozenset[str]
 
 
-def pages(rows: Mapping[str, Row], columns: Sequence[str], alongside: str | None) -> list[Page]:
+def split_rows(rows: Mapping[str, Row], columns: Sequence[str], alongside: str | None) -> list[Page]:
     """Divide the cells of these rows, in their order, into pages that begin with the scalar `alongside`."""
     return [_page(page_rows, columns, alongside) for page_rows in _split(rows, columns, alongside)]
 

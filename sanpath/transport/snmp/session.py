@@ -1,4 +1,4 @@
-"""An SNMP session over pysnmp: numeric OIDs, no MIB files, bounded requests."""
+"""An SNMP session with pysnmp: numeric OIDs, no MIB files, bounded requests."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from sanpath.transport.snmp.authentication import auth_data, no_answer_text, ref
 from sanpath.transport.snmp.walk import Oid, VarBind, format_oid, parse_oid, walk_columns
 
 SCALARS_PER_GET = 20
-"""So that an answer with strings fits one datagram."""
+"""Scalars per request, so that an answer with strings fits one datagram."""
 
 _REFUSALS = (6, 16)  # noAccess and authorizationError, RFC 3416
 
 
 class PysnmpSession:
-    """`plugin.Snmp` for one agent. The socket is opened by the first request."""
+    """`plugin.Snmp` for one agent. The first request opens the socket."""
 
     def __init__(self, credentials: SnmpCredentials, clock: Clock, cost: Cost) -> None:
         self._credentials, self._clock, self._cost = credentials, clock, cost
@@ -31,14 +31,14 @@ class PysnmpSession:
         return None if self._target is None else self._target.transport_address
 
     async def get(self, oids: Sequence[str]) -> dict[str, SnmpValue]:
-        """Read scalars by full OID; None where the agent has no such object. Raises CollectorError."""
+        """Read scalars by full OID; None if the agent has no such object. Raises CollectorError."""
         from pysnmp.hlapi.v3arch.asyncio import get_cmd
 
         values: dict[str, SnmpValue] = {}
         for first in range(0, len(oids), SCALARS_PER_GET):
-            asked = oids[first : first + SCALARS_PER_GET]
-            answer = await self._request(get_cmd, (), [parse_oid(oid) for oid in asked])
-            values.update(zip(asked, (value for _, value in answer), strict=False))
+            requested = oids[first : first + SCALARS_PER_GET]
+            answer = await self._request(get_cmd, (), [parse_oid(oid) for oid in requested])
+            values.update(zip(requested, (value for _, value in answer), strict=False))
         return {oid: values.get(oid) for oid in oids}
 
     async def columns(
@@ -51,7 +51,7 @@ class PysnmpSession:
         """Read columns of one table by GETBULK; see `plugin.Snmp.columns`. Raises CollectorError."""
         if alongside is None:
             return await walk_columns(self._bulk, self._clock.now_us, oids, max_rows)
-        # A GETBULK answers its non-repeaters as GETNEXT does: so the OID without the instance is requested.
+        # A GETBULK answers its non-repeaters like GETNEXT: so the OID without the instance is requested.
         scalar = parse_oid(alongside)[:-1]
         last: list[SnmpValue] = [None]
 
@@ -99,7 +99,7 @@ class PysnmpSession:
     async def _request(
         self, command: Callable[..., Any], arguments: tuple[int, ...], oids: Sequence[Oid]
     ) -> Sequence[VarBind]:
-        """Send one PDU, and repeat it without an answer as often as the credentials say."""
+        """Send one PDU. Without an answer, repeat it as often as the credentials say."""
         from pysnmp.hlapi.v3arch.asyncio import ContextData, ObjectIdentity, ObjectType
         from pysnmp.proto.errind import RequestTimedOut
 
@@ -134,7 +134,7 @@ class PysnmpSession:
         return [(tuple(oid), _decoded(value)) for oid, value in bindings]
 
     def _unanswered(self, engine: shared.SharedEngine, any_unsolicited: bool) -> CollectorError:
-        """Return the error of a missing answer.
+        """Return the error for a missing answer.
 
         An SNMPv3 agent that reported its engine ID but never answered is reachable, but cannot decrypt requests.
         """
@@ -150,7 +150,7 @@ class PysnmpSession:
 def _decoded(value: Any) -> SnmpValue:
     from pyasn1.type import univ
 
-    if isinstance(value, univ.Null):  # noSuchObject, noSuchInstance and endOfMibView are Nulls too
+    if isinstance(value, univ.Null):  # noSuchObject, noSuchInstance and endOfMibView are Nulls, too
         return None
     if isinstance(value, univ.ObjectIdentifier):
         return str(value)

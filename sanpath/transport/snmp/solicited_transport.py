@@ -14,8 +14,8 @@ Address = tuple[str, int]
 class SolicitedTransport(UdpAsyncioTransport):  # type: ignore[misc]  # pysnmp ships no types
     """Passes on only datagrams from addresses to which something was sent.
 
-    `unsolicited`: of all other datagrams, port of the sender → how many, and the sender of the last. A device that
-    answers from another of its addresses keeps the port that was asked.
+    `unsolicited`: port of the sender → number of all other datagrams, and the sender of the last. A device that
+    answers from another of its addresses still uses the requested port.
     """
 
     def __init__(self) -> None:
@@ -51,6 +51,6 @@ class SolicitedTransport(UdpAsyncioTransport):  # type: ignore[misc]  # pysnmp s
 
 
 def plain_address(transport_address: Any) -> Address:
-    """Convert pysnmp's form of an address."""
+    """Convert an address of pysnmp."""
     host, port = transport_address[:2]
     return str(host), int(port)

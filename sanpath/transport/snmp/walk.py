@@ -13,7 +13,7 @@ VarBind = tuple[Oid, SnmpValue]
 Bulk = Callable[[Sequence[Oid], int], Awaitable[Sequence[VarBind]]]
 """One GETBULK: OIDs and max-repetitions → variable bindings, by repetition; a value None: end of the MIB view."""
 
-_FRAME_BYTES = 1_400  # an Ethernet frame's worth: agents drop or fragment larger UDP answers
+_FRAME_BYTES = 1_400  # the size of an Ethernet frame: agents drop or fragment larger UDP answers
 _HEADER_BYTES = 60  # message, community and PDU header
 ANSWER_BYTES = _FRAME_BYTES - _HEADER_BYTES
 """Size limit of the variable bindings in one answer."""
@@ -47,10 +47,10 @@ async def walk_columns(
 ) -> dict[str, dict[str, SnmpValue]]:
     """Read the rows of some columns, as `plugin.Snmp.columns` describes them.
 
-    `alongside` returns the scalar in the last answer. The rows are in the agent's order, that of the first column
+    `alongside` returns the scalar in the last answer. The rows are in the agent's order: that of the first column
     that has all of them. Every request asks for all columns from the same row, the last one that all of them have
-    reached: in a table with holes, a column that ran ahead is requested again rather than read apart from its row.
-    A row index from which a request already started ends the walk: some agents answer out of order, some in a loop.
+    reached: in a table with holes, a column that is ahead is requested again, so that a row stays together. A row
+    index from which a request has already started ends the walk: some agents answer out of order, some in a loop.
     """
     column_names = {parse_oid(oid): oid for oid in oids}
     rows: dict[str, dict[str, SnmpValue]] = {}
@@ -77,7 +77,7 @@ async def walk_columns(
                 ended.add(column)
                 continue
             reached[column] = oid[len(column) :]
-            if reached[column] != suffix:  # The columns of a row follow one another.
+            if reached[column] != suffix:  # The columns of a row are adjacent.
                 suffix = reached[column]
                 index = format_oid(suffix)
             orders[column][index] = None

@@ -1,1 +1,1 @@
-"""A Linux machine over SSH: log-in, host keys, and the shell that answers all requests."""
+"""A Linux machine over SSH: login, host keys, and the shell that answers all requests."""

@@ -19,7 +19,7 @@ class HostKeys:
     """The known host keys, for one login.
 
     `name`: of the machine, for messages. `path`: the only file to read; None: those of the user and of the system.
-    Raises MISCONFIGURED when the file `path` cannot be read.
+    Raises MISCONFIGURED if the file `path` cannot be read.
     """
 
     def __init__(self, name: str, path: Path | None) -> None:
@@ -48,16 +48,16 @@ class HostKeys:
 
     def client(self) -> asyncssh.SSHClient:
         """Return a client that trusts no other key, and records the key that the server presents."""
-        return _Client(self._note)
+        return _Client(self._record_key)
 
-    def _note(self, shown: str) -> None:
+    def _record_key(self, shown: str) -> None:
         self._shown = shown
 
     def problem(self, reason: str) -> CollectorError:
-        """Return the error of a failed key check, with its reason and what to do, on one line."""
-        return CollectorError(Failure.MISCONFIGURED, f"{self._name}: {self._explained(reason)}")
+        """Return the error for a failed key check, with its reason and what to do, on one line."""
+        return CollectorError(Failure.MISCONFIGURED, f"{self._name}: {self._explain(reason)}")
 
-    def _explained(self, reason: str) -> str:
+    def _explain(self, reason: str) -> str:
         if "revoked" in reason:
             return f"its host key is marked as revoked in {self._file}"
         if not self._shown and "host key" not in reason:
@@ -78,8 +78,8 @@ class HostKeys:
 
 class _Client(asyncssh.SSHClient):
     def __init__(self, note: Callable[[str], None]) -> None:
-        self._note = note
+        self._record_key = note
 
     def validate_host_public_key(self, host: str, addr: str, port: int, key: asyncssh.SSHKey) -> bool:  # noqa: ARG002
-        self._note(f"{key.get_algorithm()} {key.get_fingerprint()}")
+        self._record_key(f"{key.get_algorithm()} {key.get_fingerprint()}")
         return False

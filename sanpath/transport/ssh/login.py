@@ -12,14 +12,14 @@ from sanpath.transport.ssh.host_keys import HostKeys
 
 _KEEPALIVE_SECONDS = 15.0
 _KEY_TYPES = "+ssh-ed25519,ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,ecdsa-sha2-nistp521,rsa-sha2-512,rsa-sha2-256"
-"""Types of host keys in addition to those in known_hosts: a server without any common type just hangs up."""
+"""Types of host keys in addition to those in known_hosts: a server without a common type just disconnects."""
 
 
 async def log_in(target: SshTarget) -> asyncssh.SSHClientConnection:
     """Open a persistent connection. Raises CollectorError: MISCONFIGURED (host key, file), REFUSED, UNREACHABLE.
 
-    ~/.ssh/config is honoured, with ProxyJump and ProxyCommand, except for its settings of forwarding, environment
-    and known_hosts. Nothing is forwarded, no terminal is requested and no variable is sent.
+    ~/.ssh/config is honoured, including ProxyJump and ProxyCommand, except for its settings of forwarding,
+    environment and known_hosts. Nothing is forwarded, no terminal is requested and no variable is sent.
     """
     name = name_of(target)
     keys = HostKeys(name, target.known_hosts)

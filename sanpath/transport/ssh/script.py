@@ -22,7 +22,7 @@ SHELL = "/bin/sh -s"
 _FILES_AT_ONCE = 100
 _GLOB = re.compile(r"\*|\?|\[!?[\w.:-]+\]")
 
-_READ = r"""request() {{
+_READ_SCRIPT = r"""request() {{
   word=$1 mark=/proc/$$/cmdline
   set --
   for file in {patterns}; do
@@ -39,14 +39,14 @@ show() {{
 }}
 request "$1"
 """
-_NAMES = r"""request() {{
+_NAMES_SCRIPT = r"""request() {{
   printf '%s\0' "$1"
   for file in {patterns}; do [ -e "$file" ] && printf '%s\0' "$file"; done
   printf '%s\n' "$1"
 }}
 request "$1"
 """
-_RUN = r"""request() {{
+_RUN_SCRIPT = r"""request() {{
   printf '%s\0' "$1"
   printf '%s\0' "$1" >&2
   (PATH=$PATH:{path} LC_ALL=C; export PATH LC_ALL; exec {command}) </dev/null
@@ -75,42 +75,42 @@ def shell_word(pattern: str) -> str:
 
 def read_script(patterns: Sequence[str]) -> bytes:
     """Return the script that writes the files that match the patterns."""
-    return _encoded(_READ.format(patterns=_words(patterns), arguments=2 * _FILES_AT_ONCE))
+    return _encode(_READ_SCRIPT.format(patterns=_words(patterns), arguments=2 * _FILES_AT_ONCE))
 
 
 def names_script(patterns: Sequence[str]) -> bytes:
     """Return the script that writes the existing paths that match the patterns."""
-    return _encoded(_NAMES.format(patterns=_words(patterns)))
+    return _encode(_NAMES_SCRIPT.format(patterns=_words(patterns)))
 
 
 def run_script(command: Sequence[str]) -> bytes:
-    """Return the script that runs the command. Raises UnicodeEncodeError for a word that is no text of any file."""
-    return _RUN.format(path=EXTRA_PATH, command=shlex.join(command)).encode("utf-8", "surrogateescape")
+    """Return the script that runs the command. Raises UnicodeEncodeError for a word that cannot be encoded."""
+    return _RUN_SCRIPT.format(path=EXTRA_PATH, command=shlex.join(command)).encode("utf-8", "surrogateescape")
 
 
-def _encoded(text: str) -> bytes:
-    """Return a script as bytes. Paths keep the bytes that they have on the machine, even if they are not UTF-8."""
+def _encode(text: str) -> bytes:
+    """Return a script as bytes. Paths keep their bytes on the machine, even if they are not UTF-8."""
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
-        return text.encode("utf-8", "replace")  # A path that no machine can have: it is looked for in vain.
+        return text.encode("utf-8", "replace")  # A path that no machine can have, so that nothing is found.
 
 
 def _words(patterns: Sequence[str]) -> str:
     return " ".join(map(shell_word, patterns)) or "''"
 
 
-def end_of(word: str) -> bytes:
+def end_line(word: str) -> bytes:
     """Return the last line of every answer."""
     return word.encode() + b"\n"
 
 
-def files_of(answer: bytes, word: str) -> dict[str, bytes]:
-    """Parse the output of a read script into {path: content}. Raises ValueError when it is malformed."""
+def parse_files(answer: bytes, word: str) -> dict[str, bytes]:
+    """Parse the output of a read script into {path: content}. Raises ValueError if it is malformed."""
     mark = b"".join(argument.encode() + b"\0" for argument in (*SHELL.split(), word))
     head = word.encode() + b"\0"
     files: dict[str, bytes] = {}
-    _, separator, body = answer.removesuffix(end_of(word)).partition(head)
+    _, separator, body = answer.removesuffix(end_line(word)).partition(head)
     sections = iter((separator + body).split(mark))
     for section in sections:
         if not section:
@@ -125,16 +125,16 @@ def files_of(answer: bytes, word: str) -> dict[str, bytes]:
     raise ValueError("the answer is not framed as it was asked for")
 
 
-def names_of(answer: bytes, word: str) -> list[str]:
+def parse_names(answer: bytes, word: str) -> list[str]:
     """Parse the output of a names script into sorted paths."""
     return sorted({name.decode("utf-8", "surrogateescape") for name in _body(answer, word).split(b"\0")[:-1]})
 
 
-def reply_of(answer: bytes, errors: bytes, word: str) -> CommandReply:
-    """Parse the output of a run script. Raises ValueError when it is malformed."""
+def parse_reply(answer: bytes, errors: bytes, word: str) -> CommandReply:
+    """Parse the output of a run script. Raises ValueError if it is malformed."""
     output, _, code = _body(answer, word).rpartition(word.encode() + b"\0")
     return CommandReply(int(code.removesuffix(b"\0")), output, _body(errors, word))
 
 
 def _body(answer: bytes, word: str) -> bytes:
-    return answer.removesuffix(end_of(word)).partition(word.encode() + b"\0")[2]
+    return answer.removesuffix(end_line(word)).partition(word.encode() + b"\0")[2]

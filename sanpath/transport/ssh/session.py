@@ -11,7 +11,7 @@ import asyncssh
 
 from sanpath.plugin import CollectorError, CommandReply, Cost, Failure, SshTarget
 from sanpath.transport import unix_socket
-from sanpath.transport.machine import checked, not_an_argument
+from sanpath.transport.machine import check_size, invalid_argument_reply
 from sanpath.transport.ssh import script
 from sanpath.transport.ssh.login import failure_text, log_in, name_of
 
@@ -30,10 +30,10 @@ class _Session:
 
 
 class SshMachine:
-    """`plugin.Machine` over SSH. The first request logs in; a later one logs in again after a lost connection.
+    """`plugin.Machine` over SSH. The first request logs in; after a lost connection the next one logs in again.
 
-    A request costs one round trip, and one process on the machine: `cat`, or the command itself. After one that was
-    cancelled, the next one starts a new shell on the same connection.
+    A request costs one round trip, and one process on the machine: `cat`, or the command itself. After a cancelled
+    request, the next one starts a new shell on the same connection.
     """
 
     def __init__(self, target: SshTarget, cost: Cost) -> None:
@@ -43,37 +43,37 @@ class SshMachine:
         self._session: _Session | None = None
 
     async def read(self, patterns: Sequence[str]) -> dict[str, bytes]:
-        """Read every non-empty file that a pattern matches. Raises CollectorError."""
+        """Read every non-empty file that matches a pattern. Raises CollectorError."""
         word, answer, _ = await self._ask(script.read_script(patterns))
         try:
-            files = script.files_of(answer, word)
+            files = script.parse_files(answer, word)
         except ValueError as error:
             raise CollectorError(Failure.UNREADABLE, f"{self._name}: {error}: no Linux with /proc?") from error
-        return {path: checked(path, content) for path, content in files.items() if content}
+        return {path: check_size(path, content) for path, content in files.items() if content}
 
     async def names(self, patterns: Sequence[str]) -> list[str]:
         """List the existing paths that match the patterns. Raises CollectorError."""
         word, answer, _ = await self._ask(script.names_script(patterns))
-        return script.names_of(answer, word)
+        return script.parse_names(answer, word)
 
     async def run(self, command: Sequence[str]) -> CommandReply:
-        """Run a command. Raises CollectorError when the account cannot run any."""
+        """Run a command. Raises CollectorError if the account cannot run any."""
         try:
             run_script = script.run_script(command)
         except UnicodeEncodeError:
-            return not_an_argument()
+            return invalid_argument_reply()
         word, answer, errors = await self._ask(run_script, with_errors=True)
         try:
-            return script.reply_of(answer, errors, word)
+            return script.parse_reply(answer, errors, word)
         except ValueError as error:
             raise CollectorError(Failure.UNREADABLE, f"{self._name}: does not answer like a shell") from error
 
     async def exchange(
         self, socket_path: str, request: bytes, is_complete: Callable[[bytes], bool], timeout_seconds: float
     ) -> bytes:
-        """Send a request to a Unix socket of the machine, by its SSH server. Raises CollectorError.
+        """Send a request to a Unix socket of the machine, through its SSH server. Raises CollectorError.
 
-        It needs no program on the machine, and `AllowStreamLocalForwarding`, which is on by default (sshd_config).
+        It needs no program on the machine, but `AllowStreamLocalForwarding`, which is on by default (sshd_config).
         """
         if self._session is None or self._session.connection.is_closed():
             await self.names([])
@@ -84,7 +84,7 @@ class SshMachine:
         try:
             answer = await unix_socket.exchange(socket_path, connection, request, is_complete, timeout_seconds)
         except asyncssh.ChannelOpenError as error:
-            # The server gives one reason for a missing socket, one that refuses, and forwarding that is switched off.
+            # The server gives the same reason for a missing socket, a refused connection, and disabled forwarding.
             message = (
                 f"{self._name}: {socket_path}: {error.reason}: does the socket exist, may this account open it, and "
                 "does sshd allow AllowStreamLocalForwarding?"
@@ -118,7 +118,7 @@ class SshMachine:
         self._cost.requests += 1
         try:
             async with asyncio.timeout(self._target.timeout_seconds):
-                session = self._session = self._session or await _shell_on(connection)
+                session = self._session = self._session or await _start_shell(connection)
                 session.shell.stdin.write(script)
                 answer = await self._answer(session, session.shell.stdout)
                 errors = await self._answer(session, session.shell.stderr) if with_errors else b""
@@ -143,12 +143,12 @@ class SshMachine:
         return session.word, answer, errors
 
     def _abandon(self, connection: asyncssh.SSHClientConnection) -> None:
-        """Abort a connection on which the remainder of an answer may still arrive."""
+        """Abort a connection on which the rest of an answer may still arrive."""
         self._connection = self._session = None
         connection.abort()
 
     async def _answer(self, session: _Session, stream: asyncssh.SSHReader[bytes]) -> bytes:
-        received, end = bytearray(), script.end_of(session.word)
+        received, end = bytearray(), script.end_line(session.word)
         while not received.endswith(end):
             chunk = await stream.read(_CHUNK_BYTES)
             if not chunk:
@@ -159,10 +159,10 @@ class SshMachine:
                 raise CollectorError(Failure.UNREADABLE, message)
         return bytes(received)
 
-    async def _shell_ended(self, session: _Session, written: bytes) -> CollectorError:
-        """Return the error of a shell that ended: the connection broke, or the account has no shell."""
+    async def _shell_ended(self, session: _Session, errors: bytes) -> CollectorError:
+        """Return the error for a shell that ended: the connection broke, or the account has no shell."""
         if not session.has_answered and not session.connection.is_closed():
-            excerpt = (written or await session.shell.stderr.read(_EXCERPT_BYTES))[:_EXCERPT_BYTES]
+            excerpt = (errors or await session.shell.stderr.read(_EXCERPT_BYTES))[:_EXCERPT_BYTES]
             message = f"{self._name}: this account cannot run {script.SHELL}"
             return CollectorError(Failure.REFUSED, message, excerpt.decode("utf-8", "replace").strip())
         return self._connection_lost("the shell has ended")
@@ -171,6 +171,6 @@ class SshMachine:
         return CollectorError(Failure.UNREACHABLE, f"{self._name}: the connection broke: {message}")
 
 
-async def _shell_on(connection: asyncssh.SSHClientConnection) -> _Session:
+async def _start_shell(connection: asyncssh.SSHClientConnection) -> _Session:
     word = secrets.token_hex(16)
     return _Session(connection, await connection.create_process(f"{script.SHELL} {word}", encoding=None), word)

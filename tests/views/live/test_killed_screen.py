@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sanpath.cli.sessions.lab_process import served
+from sanpath.cli.sessions.lab_process import serve_lab
 from sanpath.diagnose import diagnose
 from sanpath.recording.reading.recording import Recording
 from tests.support.failed_sources import failed_sources
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is no
 @pytest.mark.slow
 def test_a_killed_screen_does_not_touch_the_run(terminal: Open, tmp_path: Path) -> None:
     folder = tmp_path / "r.sanpath"
-    with served("four-gigabit-switch", tmp_path / "lab") as lab:
+    with serve_lab("four-gigabit-switch", tmp_path / "lab") as lab:
         screen = terminal(
             "run", "--config", lab.config, "--into", folder, "--load", "fio", "--for", "30", "--", *lab.load
         )

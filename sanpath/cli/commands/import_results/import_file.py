@@ -1,4 +1,4 @@
-"""`sanpath import`: put the result of a load generator, or a host's counter log, into a recording."""
+"""`sanpath import`: add the result of a load generator, or a host's counter log, to a recording."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typer.core import TyperGroup
 from sanpath.cli.commands.import_results.import_prometheus import import_prometheus
 from sanpath.recording.storage.store import location
 
-_MOST_SECONDS = 100 * 366 * 86_400.0
-"""A century: the largest clock offset that is accepted."""
+_MAX_SECONDS = 100 * 366 * 86_400.0
+"""A century: the largest accepted clock offset."""
 
 
 class _FileFirst(TyperGroup):
@@ -93,8 +93,8 @@ def import_file(
     for file in files:
         if not file.is_file():
             raise UsageError(f"{file}: {'is not a file' if file.exists() else 'there is no such file'}")
-    if not abs(behind) <= _MOST_SECONDS:
-        raise UsageError(f"--clock-behind {behind:g}: write seconds, at most {_MOST_SECONDS:,.0f}")
+    if not abs(behind) <= _MAX_SECONDS:
+        raise UsageError(f"--clock-behind {behind:g}: write seconds, at most {_MAX_SECONDS:,.0f}")
     folder = into if into is not None else Path(f"{files[0].name.partition('.')[0]}.sanpath")
     if isinstance(folder, Path) and folder.is_file():
         raise UsageError(f"{folder}: is a file, not a recording")
@@ -145,7 +145,7 @@ def import_file(
             imported_of.add(archives.get(file))
             imported_from.setdefault((file.parent, imported.collector), imported.source)
             typer.echo(progress.summary(imported))
-    # An archive also holds what is no result.
+    # An archive also contains files that are no results.
     errors = [error for error, archive in refused if archive is None or archive not in imported_of]
     for error, archive in refused:
         if archive is not None and archive in imported_of:

@@ -1,4 +1,4 @@
-"""`sanpath import prometheus`: import what a Prometheus-compatible server collected during a finished test."""
+"""`sanpath import prometheus`: import the data of a Prometheus-compatible server about a finished test."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sanpath.recording.storage.store import location
 if TYPE_CHECKING:
     from sanpath.recorder.importing.remote import ImportedSource, Span
 
-_NAMED_NOTES = 20
+_MAX_NOTES = 20
 
 
 def import_prometheus(
@@ -94,7 +94,7 @@ def import_prometheus(
 
 
 def _summary(imported: ImportedSource, span: Span) -> str:
-    """What was imported of one source, and the remarks about it."""
+    """What was imported from one source, and the remarks about it."""
     from sanpath.cli.sessions.import_progress import utc_text
 
     lines = [f"{imported.source}: {imported.rows:,} samples"]
@@ -102,7 +102,7 @@ def _summary(imported: ImportedSource, span: Span) -> str:
         lines[0] += f", {utc_text(imported.first)} to {utc_text(imported.last)} UTC"
         if imported.first - span.began_us > 0.5 * (span.ended_us - span.began_us):
             lines.append("  note: it has no samples from the first half of that time")
-    lines += [f"  note: {text}" for text in list(dict.fromkeys(imported.remarks))[:_NAMED_NOTES]]
+    lines += [f"  note: {text}" for text in list(dict.fromkeys(imported.remarks))[:_MAX_NOTES]]
     return "\n".join(lines)
 
 

@@ -19,7 +19,7 @@ CONFIG = "sanpath.yaml"
 """The file name of a lab's configuration."""
 SCENARIO = "four-gigabit-switch"
 HINT = "simulated: fio, a 4 Gb/s switch, an array everybody suspects; try t, s, m, ?"
-"""What is simulated, and keys to try; it fits 80 columns."""
+"""A text about the simulation, with keys to try; it fits 80 columns."""
 
 
 def demo(
@@ -45,28 +45,28 @@ def demo(
 
 
 def _request(recording: Path, scenario: str, folder: Path, lab: ExitStack) -> RunRequest:
-    """The load of a simulated SAN, once it is up. It is served until `lab` is left."""
-    from sanpath.cli.sessions.lab_process import served
+    """The load of a simulated SAN, once it is running. It is served until `lab` is left."""
+    from sanpath.cli.sessions.lab_process import serve_lab
     from sanpath.recorder.request import RunRequest
 
-    up = lab.enter_context(served(scenario, folder))
-    return RunRequest(folder=recording, config=up.config, load=_as_fio(up.load, folder), load_reader="fio")
+    up = lab.enter_context(serve_lab(scenario, folder))
+    return RunRequest(folder=recording, config=up.config, load=_link_as_fio(up.load, folder), load_reader="fio")
 
 
-def _as_fio(load: tuple[str, ...], folder: Path) -> tuple[str, ...]:
-    """The load command under the name `fio`: the command line of its double means nothing to a reader."""
+def _link_as_fio(load: tuple[str, ...], folder: Path) -> tuple[str, ...]:
+    """The load command under the name `fio`: readers would not recognise the command line of its double."""
     import os
     import shlex
 
     script = folder / "fio"
     script.write_text(f'#!/bin/sh\nexec {shlex.join(load)} "$@"\n', encoding="utf-8")
     script.chmod(0o755)
-    # On a file system mounted noexec the command line remains as it is.
+    # On a file system mounted noexec the command line remains unchanged.
     return (str(script),) if os.name == "posix" and os.access(script, os.X_OK) else load
 
 
 def _free_name(folder: Path) -> Path:
-    """demo.sanpath, or the first free of demo-2.sanpath, demo-3.sanpath …: nothing is overwritten."""
+    """demo.sanpath, or the first free name of demo-2.sanpath, demo-3.sanpath …: nothing is overwritten."""
     candidate, number = folder / "demo.sanpath", 1
     while candidate.exists():
         number += 1

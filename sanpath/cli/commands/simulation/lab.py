@@ -1,4 +1,4 @@
-"""`sanpath lab`: the simulated SAN and its test bed, as separate processes: judge and judged share nothing."""
+"""`sanpath lab`: the simulated SAN and its test bed, as separate processes: lab and analysis share nothing."""
 
 from __future__ import annotations
 

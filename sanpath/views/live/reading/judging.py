@@ -14,7 +14,7 @@ from sanpath.explanation.coverage import iso
 from sanpath.facts.timeline import Series, series
 from sanpath.model import Poll
 from sanpath.pulse.model import Freshness
-from sanpath.pulse.pulses import FLUSH_DELAY_SECONDS, LATE_POLLS
+from sanpath.pulse.pulses import FLUSH_DELAY_SECONDS, MAX_MISSED
 from sanpath.recording.reading.recording import Recording
 from sanpath.recording.reading.sample_cache import SampleCache
 from sanpath.recording.storage.store import Location
@@ -110,7 +110,7 @@ def _freshness(recording: Recording, polls: Iterable[Poll], taken: float) -> dic
     freshness = {}
     for source in recording.declarations:
         age_seconds = max(0.0, taken - answered.get(source.name, recording.started_us / 1e6))
-        late = age_seconds > LATE_POLLS * source.every_seconds + FLUSH_DELAY_SECONDS
+        late = age_seconds > MAX_MISSED * source.every_seconds + FLUSH_DELAY_SECONDS
         freshness[source.name] = Freshness(
             source.every_seconds, age_seconds if source.name in answered else None, late
         )
