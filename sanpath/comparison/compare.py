@@ -113,7 +113,7 @@ class Comparison:
 
 
 def compare(before: Diagnosis, after: Diagnosis, latency_seconds: float | None = None) -> Comparison:
-    """Compares two runs. `outcome` is None if no step of one has a peer in the other.
+    """Compare two runs. `outcome` is None if no step of one has a peer in the other.
 
     `latency_seconds`: a latency at which throughput is also compared, None: the highest at which both were tested.
     """

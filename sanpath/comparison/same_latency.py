@@ -54,7 +54,7 @@ class Io(Protocol):
 
     @property
     def operation_bytes(self) -> float | None:
-        """Mean size of an I/O; None: not known."""
+        """Mean size of an I/O; None: unknown."""
         ...
 
     @property

@@ -83,7 +83,7 @@ def _filter_outcome(outcome: Outcome, judgements: Sequence[RowOutcome]) -> list[
 def _severity(judgement: RowOutcome | Finding, worst: tuple[str, int] | None) -> float:
     """Return a number that grows with the badness of the first fact that the condition compares by size.
 
-    A fact that is not known counts as the least bad."""
+    A fact that is unknown counts as the least bad."""
     if worst is None:
         return 0.0
     name, sign = worst

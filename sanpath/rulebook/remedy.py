@@ -55,7 +55,7 @@ def applicable_remedies(
 ) -> tuple[Fix, ...]:
     """Return the remedies that apply to an entity with these rows of facts, filled with the facts.
 
-    A condition on an unknown fact counts as met. But if the make of a device is not known, the remedies of all makes
+    A condition on an unknown fact counts as met. But if the make of a device is unknown, the remedies of all makes
     are merged into one without commands: nobody should type the commands of another make. Of several rows with a fact
     the last one counts. `context`: facts that the rows lack: the make of the switches at the entity, the platform of
     the test's hosts. `units`: fact → unit."""

@@ -159,7 +159,7 @@ def hosts_of_all(topology: Topology, loads: Iterable[str]) -> list[str]:
 
 
 def host_of(topology: Topology, load: str) -> str | None:
-    """Return the host a load runs on, directly or in a virtual machine. None: not known."""
+    """Return the host a load runs on, directly or in a virtual machine. None: unknown."""
     machine = machine_of(topology, load)
     if machine is None or topology.entities[machine].kind == "host":
         return machine
@@ -411,7 +411,7 @@ def _cables(topology: Topology, nodes: Sequence[str], by_ends: dict[frozenset[st
 
 
 def switch_of(topology: Topology, port: str) -> str | None:
-    """Return the switch that a port belongs to. None: not known."""
+    """Return the switch that a port belongs to. None: unknown."""
     return next(iter(topology.related(port, "member_of", "switch")), None)
 
 

@@ -20,7 +20,7 @@ def rest1(body: bytes) -> None:
     result = parse_rest1.answer(body, "items")
     items = parse_rest1.entries(result)
     _read(parse_rest1.performance(items))
-    _read(parse_rest1.volumes(parse_rest1.by_name(result, items)))
+    _read(parse_rest1.volumes(parse_rest1.merge_by_name(result, items)))
     for found in (
         [parse_rest1.array(item, items) for item in items[:2]],
         parse_rest1.hosts(items),

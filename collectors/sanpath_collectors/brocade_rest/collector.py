@@ -41,7 +41,7 @@ _WITHOUT = {
 _LOGIN_SECONDS = 30.0
 """Some switches take more than ten seconds (github.com/brocade/ansible, issue 59)."""
 _UNANSWERED_SECONDS = 600.0
-"""The wait after a login without an answer: its session stays for hours on a switch that admits three by default."""
+"""Wait after an unanswered login, whose session stays for hours; a switch admits three by default."""
 
 
 class BrocadeRest(Collector[BrocadeRestConfig]):
@@ -64,8 +64,8 @@ class BrocadeRest(Collector[BrocadeRestConfig]):
         self._wait_reason = ""
 
     async def open(self, ctx: Context) -> None:
-        """Logs in. Leaves nothing open on failure. Sends no request while a busy switch has asked to wait, nor soon
-        after a login without an answer."""
+        """Log in. Leaves nothing open on failure. Sends no request while a busy switch has asked to wait, nor soon
+        after an unanswered login."""
         await self.close()
         if (wait_us := self._busy_until - ctx.clock.now_us()) > 0:
             raise CollectorError(Failure.UNREACHABLE, f"{self._wait_reason}, for another {wait_us / 1e6:.0f} s")
@@ -82,7 +82,7 @@ class BrocadeRest(Collector[BrocadeRestConfig]):
             raise
 
     async def check(self, ctx: Context) -> Check:
-        """Returns name, firmware and ports, and what this login or release leaves unknown."""
+        """Return name, firmware and ports, and what this login or release leaves unknown."""
         switch = await self._switch(ctx)
         ports = inventory.ports(await self._read(ctx, _PORTS))
         unreadable = []
@@ -100,14 +100,14 @@ class BrocadeRest(Collector[BrocadeRestConfig]):
         return Check(", ".join(identity), None, tuple(unreadable))
 
     async def inventory(self, ctx: Context) -> AsyncIterator[SourceEntity | SourceLink]:
-        """Yields the switch, its ports and their logins, links to other switches, and who may see whom."""
+        """Yield the switch, its ports and their logins, links to other switches, and the zones' pairs."""
         yield inventory.switch(await self._switch(ctx), self._name)
         entries = await self._read(ctx, _PORTS)
         self._ports = inventory.ports(entries)
         for item in port_items(self._name, self._ports):
             yield item
         names = await self._read_if_open(ctx, _NAMES)
-        registered = inventory.registered(names, self._ports)
+        registered = inventory.parse_logins(names, self._ports)
         for item in logins.inventory((login for login in registered if login.port), self._ports, devices()):
             yield item
         for link in inventory.neighbours(entries, registered):
@@ -119,7 +119,7 @@ class BrocadeRest(Collector[BrocadeRestConfig]):
             yield link
 
     async def poll(self, ctx: Context) -> AsyncIterator[Item]:
-        """Yields the counters and states of all ports; when due, optics and uptime too."""
+        """Yield the counters and states of all ports; when due, optics and uptime too."""
         counted = await self._read(ctx, _STATISTICS)
         seen_us = ctx.clock.now_us()
         known = {name: port.local_id for name, port in self._ports.items()}
@@ -142,7 +142,7 @@ class BrocadeRest(Collector[BrocadeRestConfig]):
             yield event
 
     async def close(self) -> None:
-        """Logs out."""
+        """Log out."""
         rest, http = self._rest, self._http
         self._rest = self._http = None
         try:
@@ -153,14 +153,13 @@ class BrocadeRest(Collector[BrocadeRestConfig]):
                 await http.close()
 
     async def _switch(self, ctx: Context) -> parse.Entry:
-        """Returns the object of the switch; if there are several logical switches, the first, to which the login
-        belongs."""
+        """Return the object of the switch; of several logical switches the first, to which the login belongs."""
         switch = next(iter(await self._read(ctx, _SWITCH)), {})
         self._name = parse.text(switch, "user-friendly-name") or self.config.name
         return switch
 
     async def _read_if_open(self, ctx: Context, container: str) -> list[parse.Entry]:
-        """Returns the objects of a container; none, without further requests, if it is closed to this login."""
+        """Return the objects of a container; none, without further requests, if it is closed to this login."""
         if container in self._closed:
             return []
         try:

@@ -13,7 +13,7 @@ from sanpath_collectors.snmp_switch.ports import Port
 from sanpath_collectors.snmp_switch.zones import Zone, features
 
 _MODES: Mapping[int, str] = {0: "N", 1: "NL", 6: "FL", 7: "E", 10: "G", 11: "U", 15: "F", 16: "L", 19: "EX", 25: "VE"}
-"""Leaf port-type → mode; also Fabric OS' own names, as in "f-port"."""
+"""Leaf port-type → mode; also the names of Fabric OS, such as "f-port"."""
 _INTER_SWITCH = frozenset({"E", "EX"})
 _MODE_NAME = re.compile(r"([a-z]{1,2})-port")
 _QUOTED = re.compile(r'\[\d+\]\s*"(.*)"?')
@@ -35,14 +35,14 @@ def switch(entry: Entry, name: str) -> SourceEntity:
 
 
 def ports(entries: Iterable[Entry]) -> dict[str, Port]:
-    """Return the Fibre Channel ports by their name, as in "0/7": slot and port."""
+    """Return the Fibre Channel ports by name, such as "0/7": slot and port."""
     found = {}
     for entry in entries:
         if not (name := text(entry, "name")):
             continue
         port = found[name] = Port(name, name, "fibre_channel")
-        own = wwn(entry.get("wwn"))
-        port.wwpns = (own,) if own is not None else ()
+        port_wwpn = wwn(entry.get("wwn"))
+        port.wwpns = (port_wwpn,) if port_wwpn is not None else ()
         port.attributes = {
             "name": name,
             "alias": text(entry, "user-friendly-name") or None,
@@ -55,7 +55,7 @@ def ports(entries: Iterable[Entry]) -> dict[str, Port]:
 
 
 def mode(entry: Entry) -> str | None:
-    """Return the mode of a port. None: the answer does not say."""
+    """Return the mode of a port. None: it is missing in the answer."""
     number = parse.counter(entry, "port-type")
     if number is not None and number in _MODES:
         return _MODES[number]
@@ -63,15 +63,15 @@ def mode(entry: Entry) -> str | None:
     return match[1].upper() if match else None
 
 
-def registered(entries: Iterable[Entry], known: Mapping[str, Port]) -> list[Login]:
-    """Return the entries of the name server, each with the port that leads to the device; "": the port of another
+def parse_logins(entries: Iterable[Entry], known: Mapping[str, Port]) -> list[Login]:
+    """Return the entries of the name server, each with the port that leads to the device; "": it is at another
     switch."""
     by_wwn = {own: port.local_id for port in known.values() for own in port.wwpns}
     found = []
     for entry in entries:
         if (wwpn := wwn(entry.get("port-name"))) is None:
             continue
-        names = (symbolic(text(entry, leaf)) for leaf in ("port-symbolic-name", "node-symbolic-name"))
+        names = (unquote_symbolic_name(text(entry, leaf)) for leaf in ("port-symbolic-name", "node-symbolic-name"))
         found.append(
             Login(
                 by_wwn.get(wwn(entry.get("fabric-port-name")) or "", ""),
@@ -86,7 +86,7 @@ def registered(entries: Iterable[Entry], known: Mapping[str, Port]) -> list[Logi
     return found
 
 
-def symbolic(name: str) -> str:
+def unquote_symbolic_name(name: str) -> str:
     """Return a symbolic name without its length and quotes.
 
     >>> symbolic('[35] "QLE2694 FW:v9.03.00 DVR:v8.02.01-k4"')
@@ -97,7 +97,7 @@ def symbolic(name: str) -> str:
 
 
 def neighbours(entries: Iterable[Entry], logins: Iterable[Login]) -> Iterator[SourceLink]:
-    """Yield the ports of other switches, and logins that the name server does not have (or may not be asked for)."""
+    """Yield the ports of other switches, and logins that the name server does not have or does not reveal."""
     listed = {login.wwpn for login in logins}
     for entry in entries:
         neighbour = entry.get("neighbor")
@@ -119,8 +119,8 @@ def zones(configurations: Iterable[Entry], entries: Iterable[Entry]) -> list[Zon
             at_port.setdefault(f"{int(number[:2], 16)},{index}", []).append(own)
 
     def members(value: object) -> list[str]:
-        own = ((name, wwn(name)) for name in json_texts(value, or_one=True))
-        return [wwpn for name, found in own for wwpn in ([found] if found else at_port.get(name, []))]
+        wwpns_by_name = ((name, wwn(name)) for name in json_texts(value, or_one=True))
+        return [wwpn for name, found in wwpns_by_name for wwpn in ([found] if found else at_port.get(name, []))]
 
     found = []
     for configuration in configurations:

@@ -31,7 +31,7 @@ from sanpath_collectors.snmp_switch.tables import OPTICS
 Entry = Mapping[str, Any]
 
 _MESSAGE_CHARACTERS = 200
-"""Characters of the messages of an answer that are shown."""
+"""Characters of an answer's messages that are shown."""
 _MAX_COUNTER = 2**64
 _ONLINE = 2
 """operational-status of a port that is online."""
@@ -53,7 +53,7 @@ def entries(body: bytes, name: str) -> list[Entry]:
 
 
 def error_messages(body: bytes) -> str:
-    """Return the messages of an error answer; "" where it has none.
+    """Return the messages of an error answer; "" if it has none.
 
     >>> error_messages(b'{"errors": {"error": [{"error-message": "VF feature is not enabled"}]}}')
     'VF feature is not enabled'
@@ -73,7 +73,7 @@ def text(entry: Entry, leaf: str) -> str:
 
 
 def counter(entry: Entry, leaf: str) -> int | None:
-    """Return a counter, a number or its decimal digits. None: missing, or not a counter of 64 bits.
+    """Return a counter from a number or its decimal digits. None: missing, or not a 64-bit counter.
 
     >>> counter({"in-octets": "18446744073709551615"}, "in-octets"), counter({"in-octets": -1}, "in-octets")
     (18446744073709551615, None)
@@ -85,7 +85,7 @@ def counter(entry: Entry, leaf: str) -> int | None:
 
 
 def number(entry: Entry, leaf: str) -> float | None:
-    """Return a finite number, also from text with its unit behind it. None: there is none.
+    """Return a finite number, also from text with a unit after it. None: there is none.
 
     >>> number({"temperature": "39 Centigrade"}, "temperature"), number({"rx-power": "-inf"}, "rx-power")
     (39.0, None)
@@ -104,7 +104,7 @@ def wwn(value: object) -> str | None:
 
 
 def is_up(entry: Entry) -> bool | None:
-    """Return whether a port is online. None: the answer does not say."""
+    """Return whether a port is online. None: missing in the answer."""
     status = counter(entry, "operational-status")
     if status is not None:
         return status == _ONLINE
@@ -113,7 +113,7 @@ def is_up(entry: Entry) -> bool | None:
 
 
 def speed(entry: Entry, leaf: str = "speed") -> int | None:
-    """Return a speed in bits per second, nominal. None: not known, which some releases write as 0."""
+    """Return a nominal speed in bits per second. None: unknown, which some releases write as 0."""
     return counter(entry, leaf) or None
 
 
@@ -122,7 +122,7 @@ def statistics(
 ) -> Rows | None:
     """Return the samples of the ports. `known`: name of a port → its local id. None: no port has any.
 
-    The speed of a port that is down is null: Fabric OS names the highest there.
+    The speed of a port that is down is null: Fabric OS reports the highest possible one.
     """
     states = {text(port, "name"): port for port in ports}
     by_port = {known[name]: entry for entry in counted if (name := text(entry, "name")) in known}
@@ -143,7 +143,7 @@ def _row(port: Entry, counted: Entry) -> dict[str, int | None]:
 
 
 def optics(media: Iterable[Entry], known: Mapping[str, str], seen_us: int) -> Rows | None:
-    """Return the samples of the transceivers. None: none reports any. Their names are those of ports behind "fc/"."""
+    """Return the samples of the transceivers. None: none reports any. Their names are "fc/" and the port's name."""
     by_port = {
         known[name]: {
             "optics_rx_power_dbm": dbm(number(entry, "rx-power")),
@@ -158,7 +158,7 @@ def optics(media: Iterable[Entry], known: Mapping[str, str], seen_us: int) -> Ro
 
 
 def dbm(microwatts: float | None) -> float | None:
-    """Return an optical power in dBm, two decimals. None: not known, or no light.
+    """Return an optical power in dBm, two decimals. None: unknown, or no light.
 
     >>> dbm(441.4), dbm(0.0)
     (-3.55, None)

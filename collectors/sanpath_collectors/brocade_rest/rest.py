@@ -10,17 +10,17 @@ from sanpath_collectors.brocade_rest import parse
 
 _JSON = {"accept": "application/yang-data+json"}
 _CLOSED = frozenset({400, 403, 404, 405, 406})
-"""Status of an answer that this login or release does not give."""
+"""Status of a request that this login or release does not allow."""
 _BUSY = frozenset({429, 500, 502, 503, 504})
-"""Status of an answer that a later request may get."""
+"""Status of a request that may succeed later."""
 
 
 class ClosedError(CollectorError):
-    """This login or release cannot read the container; others it may."""
+    """This login or release cannot read the container; others may be readable."""
 
 
 class Rest:
-    """One session with one switch. It is kept, as a switch admits only a few at a time."""
+    """One session with one switch. It is kept open, because a switch admits only a few."""
 
     def __init__(self, http: Http, user: str, password: SecretStr, virtual_fabric: int | None) -> None:
         self._http, self._user, self._password = http, user, password
@@ -30,14 +30,14 @@ class Rest:
         """Whether a login was not answered: the switch may have opened a session, which nobody can end."""
 
     async def login(self) -> None:
-        """Log in. Raises CollectorError: REFUSED for a wrong password, BusyError when no session is free."""
+        """Log in. Raises CollectorError: REFUSED for a wrong password, BusyError if no session is free."""
         pair = f"{self._user}:{self._password.get_secret_value()}".encode()
         headers = {**_JSON, "authorization": f"Custom_Basic {base64.b64encode(pair).decode()}"}
         self.awaits_login = True
         try:
             reply = await self._http.request("POST", "/rest/login", headers=headers)
         except CollectorError as error:
-            # Without a connection the cause is another one.
+            # Without a connection there is another cause.
             self.awaits_login = isinstance(error.__cause__, TimeoutError)
             raise
         self.awaits_login = False
@@ -56,7 +56,7 @@ class Rest:
         self._session = token
 
     async def read(self, container: str) -> list[parse.Entry]:
-        """Return the objects of a container, "module/name"; none where the switch has none.
+        """Return the objects of a container, "module/name"; none if the switch has none.
 
         A session that the switch has ended is renewed once. Raises CollectorError: ClosedError, BusyError.
         """
@@ -90,6 +90,6 @@ class Rest:
         headers = {**_JSON, "authorization": self._session}
         return await self._http.request("GET", f"/rest/running/{container}", self._parameters, headers)
 
-    def _message(self, reply: HttpReply, what: str) -> str:
-        message = f"{what}: HTTP {reply.status} {parse.error_messages(reply.body)}".rstrip()
+    def _message(self, reply: HttpReply, request: str) -> str:
+        message = f"{request}: HTTP {reply.status} {parse.error_messages(reply.body)}".rstrip()
         return message.replace(self._password.get_secret_value(), "***")

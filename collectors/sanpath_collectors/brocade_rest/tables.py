@@ -21,7 +21,7 @@ STATISTICS: Mapping[str, str] = {
     "sync_losses_total": "loss-of-sync",
     "signal_losses_total": "loss-of-signal",
 }
-"""Metric → leaf of fibrechannel-statistics. bb-credit-zero is the counter that SNMP has as BBCreditZero and the
-command portStatsShow as tim_txcrd_z: ticks of 2.5 µs."""
+"""Metric → leaf of fibrechannel-statistics. bb-credit-zero is BBCreditZero in SNMP and tim_txcrd_z in the command
+portStatsShow: ticks of 2.5 µs."""
 
 SWITCH_PORT = counted_ports(STATISTICS)

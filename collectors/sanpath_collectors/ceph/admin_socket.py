@@ -30,7 +30,7 @@ def request(prefix: str, **arguments: str) -> bytes:
 
 
 def is_complete(received: bytes) -> bool:
-    """Return whether a reply has arrived in full.
+    """Return whether a reply is complete.
 
     >>> is_complete(b"\\0\\0\\0\\2{}"), is_complete(b"\\0\\0\\0\\2{")
     (True, False)

@@ -1,4 +1,4 @@
-"""What is known of a cluster: its OSDs, images and health. Entities and links of it. No I/O."""
+"""The OSDs, images and health of a cluster, and its entities and links. No I/O."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from sanpath.plugin import SourceEntity, SourceLink
 
 LIMITS: Mapping[str, str] = {"qos_ops_per_second": "rbd_qos_iops_limit", "qos_bytes_per_second": "rbd_qos_bps_limit"}
-"""Attribute of a volume → setting of an image: the limits of reads and writes together."""
+"""Attribute of a volume → setting of an image, for limits of reads and writes together."""
 _STATUS = {"up": "ok", "down": "down"}
 
 
@@ -46,7 +46,7 @@ class Cluster:
 
     @property
     def missing(self) -> list[int]:
-        """OSDs that are up and are not read: without them no sum is known."""
+        """OSDs that are up but not read: without them no sum is known."""
         read = {osd.number for osd in self.osds}
         return sorted(number for number, (state, _) in self.states.items() if state == "up" and number not in read)
 

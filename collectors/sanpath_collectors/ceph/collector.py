@@ -1,4 +1,4 @@
-"""Polls a Ceph cluster: one request to each OSD's admin socket a poll; ceph and rbd run for the inventory only."""
+"""Polls a Ceph cluster: one request to each OSD's admin socket per poll; ceph and rbd run for the inventory only."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from sanpath_collectors.linux_host.snapshot import Snapshot
 _HOSTNAME, _COMM = "/proc/sys/kernel/hostname", "/proc/[0-9]*/comm"
 _SNMP = "/proc/net/snmp"
 _PROGRAM, _OPERATION_THREAD = "ceph-osd", "tp_osd_tp"
-_MOST_IMAGES = 16
-"""Images whose limits are read unless they are configured: rbd runs once for each."""
+_MAX_IMAGES = 16
+"""Maximum images whose limits are read if none are configured: rbd runs once for each."""
 _EXCERPT_LENGTH = 200
 _UNKNOWN_NAMES = ("", "localhost", "(none)")
 
@@ -47,14 +47,14 @@ class Ceph(Collector[CephConfig]):
         self._alerts: set[tuple[str, str, str]] = set()
 
     async def open(self, ctx: Context) -> None:
-        """Logs in to all hosts. Raises MISCONFIGURED where there is no admin socket of an OSD, and REFUSED where this
-        account may not list the folder that holds them."""
+        """Log in to all hosts. Raises MISCONFIGURED if there is no admin socket of an OSD, and REFUSED if this
+        account may not list its folder."""
         await self.close()
         self._machines = [ctx.machine(target) for target in self.config.machines()]
         async with self.closed_on_failure():
             sockets = [path for machine in self._machines for path in await machine.names(self.config.sockets)]
             if not sockets:
-                if closed := [folder for machine in self._machines for folder in await self._closed(machine)]:
+                if closed := [folder for machine in self._machines for folder in await self._closed_folders(machine)]:
                     reason = f"this account may not list {name_list(list(dict.fromkeys(closed)))}"
                     remedy = "log in as root, or as a member of the group ceph"
                     raise CollectorError(Failure.REFUSED, f"no admin socket of an OSD: {reason}: {remedy}")
@@ -62,8 +62,8 @@ class Ceph(Collector[CephConfig]):
                 raise CollectorError(Failure.MISCONFIGURED, f"no admin socket of an OSD: {patterns} matches nothing")
 
     async def check(self, ctx: Context) -> Check:  # noqa: ARG002 - the base class' signature
-        """Returns the cluster, its release, its numbers of OSDs and images, and what is not known about it."""
-        cluster = await self._read()
+        """Return the cluster, its release, its numbers of OSDs and images, and what is unknown about it."""
+        cluster = await self._read_cluster()
         unreadable = list(cluster.unread)
         if cluster.missing:
             names = name_list([f"osd.{number}" for number in cluster.missing])
@@ -81,13 +81,13 @@ class Ceph(Collector[CephConfig]):
         return Check(f"{cluster.name}: Ceph {cluster.version}, {counts}", None, tuple(unreadable))
 
     async def inventory(self, ctx: Context) -> AsyncIterator[SourceEntity | SourceLink]:  # noqa: ARG002 - the base class' signature
-        """Yields the cluster, its OSDs and their hosts, its pools and images."""
-        self._cluster = await self._read()
+        """Yield the cluster, its OSDs and their hosts, its pools and images."""
+        self._cluster = await self._read_cluster()
         for item in self._cluster.items():
             yield item
 
     async def poll(self, ctx: Context) -> AsyncIterator[Item]:
-        """Yields the counters of all OSDs; their sums only while every OSD that is up answers."""
+        """Yield the counters of all OSDs; their sums only while every OSD that is up answers."""
         if (cluster := self._cluster) is None:
             return
         for alert in cluster.health:
@@ -96,7 +96,8 @@ class Ceph(Collector[CephConfig]):
                 code, severity, summary = alert
                 detail = {"severity": severity, "summary": summary, "component": code}
                 yield Event(ctx.clock.now_us(), "alert", detail)
-        threads = [[thread for osd in cluster.osds if osd.machine == n for thread in osd.threads] for n in self._all]
+        osds = cluster.osds
+        threads = [[thread for osd in osds if osd.machine == n for thread in osd.threads] for n in self._indices]
         files = [
             Snapshot(await machine.read([_SNMP, *(f"/proc/{thread}/schedstat" for thread in ids)]))
             for machine, ids in zip(self._machines, threads, strict=True)
@@ -126,18 +127,18 @@ class Ceph(Collector[CephConfig]):
             raise failure
 
     async def close(self) -> None:
-        """Logs out of all hosts."""
+        """Log out of all hosts."""
         machines, self._machines = self._machines, []
         for machine in machines:
             await machine.close()
 
     @property
-    def _all(self) -> range:
-        """Indices of the machines. Raises UNREACHABLE when the source is not open."""
+    def _indices(self) -> range:
+        """Indices of the machines. Raises UNREACHABLE if the source is not open."""
         return range(len(self.opened(self._machines or None)))
 
-    async def _closed(self, machine: Machine) -> list[str]:
-        """Returns the folders of the sockets that this account may not list: in them a wildcard matches nothing."""
+    async def _closed_folders(self, machine: Machine) -> list[str]:
+        """Return the folders of the sockets that this account may not list: a wildcard matches nothing there."""
         parents = [path for pattern in self.config.sockets for path in parse.folders(pattern)]
         if not (folders := await machine.names(parents)):
             return []
@@ -145,12 +146,12 @@ class Ceph(Collector[CephConfig]):
         reply = await machine.run(("find", "-H", *folders, "-maxdepth", "0", "-type", "d", *may_not))
         return reply.output.decode("utf-8", "replace").splitlines()
 
-    async def _read(self) -> Cluster:
-        """Reads what is known of the cluster. Raises MISCONFIGURED for OSDs of several clusters."""
+    async def _read_cluster(self) -> Cluster:
+        """Read the state of the cluster. Raises MISCONFIGURED for OSDs of several clusters."""
         cluster = Cluster(self.config.name)
         found: dict[int, Osd] = {}
         fsids = set()
-        for index in self._all:
+        for index in self._indices:
             machine = self._machines[index]
             host = Snapshot(await machine.read([_HOSTNAME, _COMM]))
             threads = await self._threads(machine, host)
@@ -184,7 +185,7 @@ class Ceph(Collector[CephConfig]):
         return cluster
 
     async def _read_monitors(self, cluster: Cluster) -> None:
-        """Adds what ceph and rbd report. Where they cannot be run, that is remarked."""
+        """Add the reports of ceph and rbd. A remark says if they cannot be run."""
         status = await self._if_allowed(cluster, "ceph", "status")
         if status is None:
             return
@@ -195,13 +196,13 @@ class Ceph(Collector[CephConfig]):
             pools = parse.rbd_pools(await self._if_allowed(cluster, "ceph", "osd", "pool", "ls", "detail"))
             listed = [(pool, await self._if_allowed(cluster, "rbd", "ls", pool)) for pool in pools]
             images = [f"{pool}/{name}" for pool, names in listed for name in json_texts(names)]
-        is_read = self.config.images is not None or len(images) <= _MOST_IMAGES
+        is_read = self.config.images is not None or len(images) <= _MAX_IMAGES
         for image in images:
             settings = await self._if_allowed(cluster, "rbd", "config", "image", "list", image) if is_read else None
             cluster.images[image] = None if settings is None else parse.limits(settings)
 
     async def _if_allowed(self, cluster: Cluster, program: Literal["ceph", "rbd"], *words: str) -> Any:
-        """Returns the output of ceph or rbd; None: the command failed, and a remark says so."""
+        """Return the output of ceph or rbd; None: the command failed, and a remark says so."""
         try:
             return await self._json(program, *words)
         except CollectorError as error:
@@ -209,7 +210,7 @@ class Ceph(Collector[CephConfig]):
             return None
 
     async def _json(self, program: Literal["ceph", "rbd"], *words: str) -> Any:
-        """Returns the output of ceph or rbd. Raises UNREADABLE where it fails."""
+        """Return the output of ceph or rbd. Raises UNREADABLE if it fails."""
         command = [*(self.config.ceph if program == "ceph" else self.config.rbd), *words, "--format", "json"]
         reply = await self._machines[0].run([*(("sudo", "-n") if self.config.sudo else ()), *command])
         reason = reply.errors.decode("utf-8", "replace").strip().rpartition("\n")[2][:_EXCERPT_LENGTH]
@@ -222,7 +223,7 @@ class Ceph(Collector[CephConfig]):
         raise CollectorError(Failure.UNREADABLE, f"{' '.join(command)} fails ({reason})")
 
     async def _threads(self, machine: Machine, host: Snapshot) -> Mapping[int, tuple[int, ...]]:
-        """Returns number of an OSD → its threads that process operations."""
+        """Return number of an OSD → its threads that process operations."""
         ids = [n for n in host.children("/proc") if n.isdigit() and host.text(f"/proc/{n}/comm") == _PROGRAM]
         if not ids:
             return {}

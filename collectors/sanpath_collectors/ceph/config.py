@@ -11,7 +11,7 @@ from sanpath_collectors.linux_host.config import MachineConfig
 
 
 class CephConfig(MachineConfig):
-    """A cluster: the machine that sanpath runs on, or one over SSH when it has an address, and further hosts."""
+    """A cluster: this machine, or one over SSH if it has an address, and further hosts."""
 
     hosts: list[str] = Field(
         default=[],
@@ -52,11 +52,11 @@ class CephConfig(MachineConfig):
 
     @property
     def extras(self) -> tuple[Extra, ...]:
-        """SSH, unless only the machine is read that sanpath runs on."""
+        """SSH, unless only this machine is read."""
         return (SSH_EXTRA,) if self.hosts or self.address is not None else ()
 
     def machines(self) -> list[SshTarget | None]:
-        """How to log in to each host; None: the machine that sanpath runs on."""
+        """The login to each host; None: this machine."""
         first = self.ssh()
         further = SshTarget("") if first is None else first
         return [first, *(replace(further, host=host) for host in self.hosts)]

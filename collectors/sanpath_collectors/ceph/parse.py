@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sanpath.plugin import json_object, json_objects
-from sanpath_collectors.ceph.tables import BYTES, DIRECTIONS, OWN_TIMES
+from sanpath_collectors.ceph.tables import BYTES, DIRECTIONS, OWN_WORK_TIMES
 from sanpath_collectors.qemu.qmp import integer
 
 _NANOSECONDS = 1_000_000_000
@@ -27,7 +27,7 @@ Row = dict[str, int | None]
 
 
 def counter(section: Mapping[str, Any], name: str) -> int | None:
-    """Return a counter; None: this release does not have it, or it is malformed.
+    """Return a counter; None: missing in this release, or malformed.
 
     >>> counter({"op_r": 8}, "op_r"), counter({"op_r": {}}, "op_r")
     (8, None)
@@ -36,7 +36,7 @@ def counter(section: Mapping[str, Any], name: str) -> int | None:
 
 
 def times(section: Mapping[str, Any], name: str) -> tuple[int, int] | None:
-    """Return the number of times that a counter has added up, and their sum in nanoseconds. None: not reported.
+    """Return the number of times in a counter, and their sum in nanoseconds. None: not reported.
 
     >>> times({"op_r_latency": {"avgcount": 8, "sum": 0.000656117}}, "op_r_latency")
     (8, 656117)
@@ -63,9 +63,9 @@ def client_operations(section: Mapping[str, Any]) -> Row:
 
 
 def own_operations(section: Mapping[str, Any]) -> Row:
-    """Return the columns of tables.OSD that come from counters: times without the peers' part."""
+    """Return the columns of tables.OSD that come from counters: times without those of its peers."""
     row: Row = {}
-    for direction, name in OWN_TIMES.items():
+    for direction, name in OWN_WORK_TIMES.items():
         pair = times(section, name)
         row[f"ops_{direction}_total"], row[f"latency_seconds_{direction}_total"] = pair or (None, None)
     return row
@@ -90,7 +90,7 @@ def osd_number(command_line: bytes) -> int | None:
 
 
 def folders(pattern: str) -> list[str]:
-    """Return the patterns of the folders that have to be listed to find what matches a pattern.
+    """Return the patterns of the folders that must be listed to find the matches of a pattern.
 
     >>> folders("/var/run/ceph/*/*osd.*.asok"), folders("/run/osd.asok")
     (['/var/run/ceph', '/var/run/ceph/*'], ['/run'])
@@ -155,7 +155,7 @@ def image_counters(reply: Any) -> dict[str, Row]:
 
 
 def limits(settings: Any) -> dict[str, float]:
-    """Return the limits of an image from `rbd config image list`, 0 left out: rbd_qos_iops_limit and its like.
+    """Return the limits of an image from `rbd config image list`, such as rbd_qos_iops_limit; 0 means none.
 
     >>> limits([{"name": "rbd_qos_iops_limit", "value": "500"}, {"name": "rbd_qos_bps_limit", "value": "0"}])
     {'rbd_qos_iops_limit': 500.0}

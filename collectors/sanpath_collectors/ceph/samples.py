@@ -24,13 +24,13 @@ def array(name: str, sections: Sequence[Section], seen_us: int) -> Rows:
 
 
 def images(reply: Any, known: Collection[str], seen_us: int) -> Rows | None:
-    """One row for each image of the inventory. `reply`: of `ceph rbd perf image counters`. None: there is none."""
+    """One row for each image of the inventory. `reply`: of `ceph rbd perf image counters`. None: no image."""
     rows = {image: row for image, row in parse.image_counters(reply).items() if image in known}
     return rows_of(VOLUME, rows, seen_us) if rows else None
 
 
 def cluster(name: str, sections: Sequence[Section], seen_us: int) -> Rows:
-    """One row: what all OSDs pushed to restore or move copies."""
+    """One row: the data that all OSDs pushed to restore or move copies."""
     pushed = [{"resync_bytes_read_total": parse.counter(section, "push_out_bytes")} for section in sections]
     return rows_of(CLUSTER, {name: _sums(pushed)}, seen_us)
 

@@ -9,15 +9,15 @@ from sanpath_collectors.linux_target.tables import CONTROLLER
 
 _NANOSECONDS, _MICROSECONDS = 1e-9, 1e-6
 DIRECTIONS: Mapping[str, str] = {"read": "op_r", "write": "op_w"}
-"""Direction → beginning of the names of its counters in `perf dump`, section osd."""
+"""Direction → prefix of its counters in `perf dump`, section osd."""
 
 BYTES: Mapping[str, str] = {"read": "op_r_out_bytes", "write": "op_w_in_bytes"}
 """Direction → counter of its payload."""
 
-OWN_TIMES: Mapping[str, str] = {"read": "op_r_process_latency", "write": "subop_w_latency"}
-"""Direction → times of an OSD that contain none of its peers'.
+OWN_WORK_TIMES: Mapping[str, str] = {"read": "op_r_process_latency", "write": "subop_w_latency"}
+"""Direction → times of an OSD without those of its peers.
 
-A client's write also waits for the replicas on other OSDs. What an OSD writes as a replica is its own work alone.
+A client's write also waits for the replicas on other OSDs. An OSD's own writes as a replica need no peer.
 """
 
 
@@ -27,13 +27,13 @@ def _columns(*quantities: str) -> tuple[Column, ...]:
 
 
 ARRAY = Table("array", _columns("ops", "bytes", "latency_seconds", "queue_seconds"), plane="array")
-"""Sums over all OSDs. Their clock starts when the message of a client has arrived, and ends with the reply.
+"""Sums over all OSDs. Their clock starts when a client's message has arrived, and ends with the reply.
 
 `latency_seconds`: from the start of an operation by a thread of the OSD, for a write including its replicas.
 """
 
 VOLUME = Table("volume", _columns("ops", "bytes", "latency_seconds"), plane="array")
-"""One row for each image, from the manager's queries to the OSDs: as ARRAY, the queue included."""
+"""One row for each image, from the manager's queries to the OSDs: like ARRAY, but including the queue."""
 
 OSD = Table(
     "controller",
@@ -43,8 +43,8 @@ OSD = Table(
         Column("cpu_seconds_total", 64, _MICROSECONDS),
     ),
 )
-"""One row for each OSD. `cpu_…`: of the threads that process operations (tp_osd_tp): the time in which they had a
-processor or waited for one."""
+"""One row for each OSD. `cpu_…`: the time in which its threads for operations (tp_osd_tp) had a processor or waited
+for one."""
 
 HOST = Table("controller", tuple(column for column in CONTROLLER.columns if column.metric.startswith("tcp_")))
 """One row for the TCP connections of each host that has OSDs."""

@@ -1,4 +1,4 @@
-"""Polls a switch over NX-API: one show command a poll for all ports, optics and uptime less often."""
+"""Polls a switch over NX-API: one show command per poll for all ports, optics and uptime less often."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from sanpath_collectors.snmp_switch.ports import Port
 from sanpath_collectors.snmp_switch.ports import inventory as port_items
 from sanpath_collectors.snmp_switch.profile import devices
 
-_VERSION, _OWN, _PORTS = "show version", "show wwn switch", "show interface"
+_VERSION, _SWITCH_WWN, _PORTS = "show version", "show wwn switch", "show interface"
 _OPTICS = "show interface transceiver details"
 _LOGINS, _NPV_LOGINS = "show flogi database", "show npv flogi-table"
 _NAMES, _ZONES = "show fcns database detail", "show zoneset active"
@@ -58,7 +58,7 @@ class CiscoNxapi(Collector[CiscoNxapiConfig]):
         self._busy_until = 0
 
     async def open(self, ctx: Context) -> None:
-        """Asks for the version, to verify host and login. Leaves nothing open on failure."""
+        """Request the version, to verify host and login. Leaves nothing open on failure."""
         await self.close()
         if (wait_us := self._busy_until - ctx.clock.now_us()) > 0:
             raise CollectorError(Failure.UNREACHABLE, f"the switch asked to wait, for another {wait_us / 1e6:.0f} s")
@@ -69,15 +69,15 @@ class CiscoNxapi(Collector[CiscoNxapiConfig]):
             self._named(*await self._show(ctx, [_VERSION]))
 
     async def check(self, ctx: Context) -> Check:
-        """Returns name, model, release and ports, and what this role or release does not show."""
+        """Return name, model, release and ports, and what this role or release does not show."""
         commands = [_VERSION, _PORTS, *_WITHOUT]
-        version, interfaces, optics, flogi, *others = await self._show(ctx, commands)
-        others = [optics, await self._logins(ctx, flogi), *others]
+        version, interfaces, optics, flogi, *other_answers = await self._show(ctx, commands)
+        other_answers = [optics, await self._logins(ctx, flogi), *other_answers]
         self._named(version)
         ports = [port for port in inventory.ports(interfaces.body).values() if port.carries]
         unreadable = [
             f"{command}: {shown.error}: {consequence}"
-            for (command, consequence), shown in zip(_WITHOUT.items(), others, strict=True)
+            for (command, consequence), shown in zip(_WITHOUT.items(), other_answers, strict=True)
             if shown.error
         ]
         if interfaces.error:
@@ -89,8 +89,8 @@ class CiscoNxapi(Collector[CiscoNxapiConfig]):
         return Check(f"{self._name}: {', '.join(identity)}", None, tuple(unreadable))
 
     async def inventory(self, ctx: Context) -> AsyncIterator[SourceEntity | SourceLink]:
-        """Yields the switch, its ports and their logins, links to other switches, and who may see whom."""
-        commands = [_VERSION, _OWN, _PORTS, _LOGINS, _NAMES, _ZONES]
+        """Yield the switch, its ports and their logins, links to other switches, and the zones' pairs."""
+        commands = [_VERSION, _SWITCH_WWN, _PORTS, _LOGINS, _NAMES, _ZONES]
         version, own, interfaces, flogi, names, zoneset = await self._show(ctx, commands)
         flogi = await self._logins(ctx, flogi)
         self._named(version)
@@ -111,10 +111,10 @@ class CiscoNxapi(Collector[CiscoNxapiConfig]):
             yield link
 
     async def poll(self, ctx: Context) -> AsyncIterator[Item]:
-        """Yields the counters and states of all ports; when due, optics and uptime too."""
+        """Yield the counters and states of all ports; when due, optics and uptime too."""
         now_us = ctx.clock.now_us()
         are_optics_due = self._optics.is_due(now_us)
-        interfaces, *others = await self._show(ctx, [_PORTS, _VERSION] if are_optics_due else [_PORTS])
+        interfaces, *other_answers = await self._show(ctx, [_PORTS, _VERSION] if are_optics_due else [_PORTS])
         seen_us = ctx.clock.now_us()
         if interfaces.error:
             raise CollectorError(Failure.UNREADABLE, f"{_PORTS}: {interfaces.error}")
@@ -125,7 +125,7 @@ class CiscoNxapi(Collector[CiscoNxapiConfig]):
         yield rows
         for event in self._changes.events(rows, self._ports):
             yield event
-        for version in others:
+        for version in other_answers:
             for item in self._uptime.items(self._name, parse.uptime_seconds(version.body), seen_us):
                 yield item
         if are_optics_due:
@@ -140,30 +140,30 @@ class CiscoNxapi(Collector[CiscoNxapiConfig]):
             yield event
 
     async def close(self) -> None:
-        """Closes the connections. The switch forgets the cookie by itself."""
+        """Close the connections. The switch forgets the cookie by itself."""
         http, self._http, self._nxapi = self._http, None, None
         if http is not None:
             await http.close()
 
-    async def _logins(self, ctx: Context, flogi: parse.Shown) -> parse.Shown:
-        """Returns the logins. A switch in NPV mode has another command for those that it passes on."""
+    async def _logins(self, ctx: Context, flogi: parse.Output) -> parse.Output:
+        """Return the logins. A switch in NPV mode has a separate command for those that it passes on."""
         if not flogi.error:
             return flogi
         (npv,) = await self._show(ctx, [_NPV_LOGINS])
         return flogi if npv.error else npv
 
-    def _named(self, version: parse.Shown) -> None:
+    def _named(self, version: parse.Output) -> None:
         self._name = parse.text(version.body, "host_name", "hostname") or self.config.name
 
-    def _note_refusals(self, ctx: Context, shown: Sequence[tuple[str, parse.Shown]]) -> None:
-        """Notes, once for each command, what its refusal leaves unknown."""
+    def _note_refusals(self, ctx: Context, shown: Sequence[tuple[str, parse.Output]]) -> None:
+        """Remark, once for each command, what its refusal leaves unknown."""
         for command, answer in shown:
             if answer.error and command not in self._noted:
                 self._noted.add(command)
                 text = f"{command}: {answer.error}: {_WITHOUT[command]}"
                 self._pending.append(warning(ctx.clock.now_us(), "command-refused", text))
 
-    async def _show(self, ctx: Context, commands: Sequence[str]) -> list[parse.Shown]:
+    async def _show(self, ctx: Context, commands: Sequence[str]) -> list[parse.Output]:
         if self._nxapi is None:
             raise CollectorError(Failure.UNREACHABLE, "there is no connection to the switch")
         try:

@@ -1,4 +1,4 @@
-"""Entities and links of a switch, from what its show commands say. No I/O."""
+"""Entities and links of a switch, from the output of its show commands. No I/O."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _PROXIES = frozenset({"NP", "TNP"})
 """Uplinks of a switch in NPV mode: devices behind it log in at the other switch."""
 
 
-def switch(version: Entry, own: str | None, name: str) -> SourceEntity:
-    """Return the switch. `own`: its WWN, None: not known."""
+def switch(version: Entry, own_wwn: str | None, name: str) -> SourceEntity:
+    """Return the switch. `own_wwn`: its WWN, None: unknown."""
     attributes = {
         "make": "cisco",
         "model": text(version, "chassis_id") or None,
@@ -25,8 +25,8 @@ def switch(version: Entry, own: str | None, name: str) -> SourceEntity:
         "serial": text(version, "proc_board_id") or None,
     }
     ids = {"name": (name,)}
-    if own is not None:
-        ids["switch_wwn"] = (own,)
+    if own_wwn is not None:
+        ids["switch_wwn"] = (own_wwn,)
     return SourceEntity("switch", name, label=name, ids=ids, attributes=attributes)
 
 
@@ -63,10 +63,10 @@ def ports(body: Entry) -> dict[str, Port]:
 
 
 def logins(flogi: Entry, names: Entry, known: Mapping[str, Port]) -> list[Login]:
-    """Return fabric logins at this switch with what the name server knows of them, and its other entries.
+    """Return fabric logins at this switch with their data from the name server, and the name server's other entries.
 
-    `flogi`: `show flogi database`, or `show npv flogi-table` of a switch in NPV mode. Those of a device in NPV mode
-    behind a port are among them. A login's port is "": the device is at another switch.
+    `flogi`: `show flogi database`, or `show npv flogi-table` of a switch in NPV mode. It includes those of a device
+    in NPV mode behind a port. A login's port is "" if the device is at another switch.
     """
     registered = {login.wwpn: login for login in _registered(names)}
     found: dict[str, Login] = {}
@@ -132,12 +132,12 @@ def zones(body: Entry, registered: Iterable[Login]) -> list[Zone]:
 
 
 def _zone_rows(body: Entry) -> Iterator[Entry]:
-    """Yield the zones: rows with a name, below those of the zone sets, which have names as well."""
+    """Yield the zones: named rows below the zone sets, which are named as well."""
     for table in rows(body, "TABLE_zone"):
         yield from rows(table["TABLE_zone"], "name", "zone_name")
 
 
 def _role(member: Entry) -> str:
-    """Return what smart zoning says of a member; "": nothing."""
+    """Return a member's role from smart zoning; "": none."""
     words = (value.strip().lower() for value in member.values() if isinstance(value, str))
     return next((word for word in words if word in ("init", "initiator", "target", "both")), "")

@@ -1,4 +1,4 @@
-"""NX-API as JSON-RPC over HTTPS: several show commands a request, and the meaning of its status codes."""
+"""NX-API as JSON-RPC over HTTPS: several show commands per request, and the meaning of its status codes."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _COOKIE = re.compile(r"(nxapi_auth=[^;\s]+)")
 
 
 class Nxapi:
-    """One switch. The first request carries the password, later ones its cookie, so that the switch does not log in
+    """One switch. The first request sends the password, later ones the cookie, so that the switch does not log in
     each time."""
 
     def __init__(self, http: Http, user: str, password: SecretStr) -> None:
         self._http, self._user, self._password = http, user, password
         self._cookie = ""
 
-    async def show(self, commands: Sequence[str]) -> list[parse.Shown]:
+    async def show(self, commands: Sequence[str]) -> list[parse.Output]:
         """Return the answers to commands that begin with "show". Raises CollectorError; BusyError.
 
         An answer may say that its command was refused, while the others were not.

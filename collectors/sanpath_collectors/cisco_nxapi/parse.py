@@ -36,23 +36,23 @@ Entry = Mapping[str, Any]
 
 _MAX_COUNTER = 2**64
 _FASTEST_GIGABITS = 1_000
-"""Speeds without a unit are Gb/s or Mb/s: no Fibre Channel port has 1,000 Gb/s, and none has less than 1,000 Mb/s."""
+"""Speeds without a unit are Gb/s or Mb/s: no Fibre Channel port has 1,000 Gb/s or less than 1,000 Mb/s."""
 _INTERFACE = re.compile(r"v?fc\d+(?:/\d+)*|(?:san-)?port-channel\s?\d+")
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _UNIT_MBITS = {"g": 1_000, "m": 1}
-_DEEPEST = 24
-"""Limit of nested tables that are searched."""
+_MAX_DEPTH = 24
+"""Maximum depth of nested tables."""
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """The answer to one command. `body`: {} where it shows nothing. `error`: why it was refused; "": it was not."""
+class Output:
+    """The answer to one command. `body`: {} if it is empty. `error`: why it was refused; "": it was not."""
 
     body: Entry
     error: str = ""
 
 
-def answers(body: bytes, commands: Sequence[str]) -> list[Shown]:
+def answers(body: bytes, commands: Sequence[str]) -> list[Output]:
     """Return an answer for each command, in their order. Raises UNREADABLE if the body is not an answer of NX-API.
 
     >>> answers(b'{"jsonrpc": "2.0", "result": null, "id": 1}', ["show zoneset active"])
@@ -64,32 +64,32 @@ def answers(body: bytes, commands: Sequence[str]) -> list[Shown]:
     }
     if not by_number:
         raise CollectorError(Failure.UNREADABLE, f"{commands[0]}: is no answer of NX-API (JSON-RPC)", excerpt(body))
-    return [_shown(by_number.get(number)) for number in range(1, len(commands) + 1)]
+    return [_parse_output(by_number.get(number)) for number in range(1, len(commands) + 1)]
 
 
-def _shown(entry: Entry | None) -> Shown:
+def _parse_output(entry: Entry | None) -> Output:
     if entry is None:
-        return Shown({}, "no answer")
+        return Output({}, "no answer")
     error = entry.get("error")
     if isinstance(error, dict):
-        return Shown({}, text(json_object(error.get("data")), "msg") or text(error, "message") or "refused")
-    return Shown(json_object(json_object(entry.get("result")).get("body")))
+        return Output({}, text(json_object(error.get("data")), "msg") or text(error, "message") or "refused")
+    return Output(json_object(json_object(entry.get("result")).get("body")))
 
 
 def rows(value: object, *fields: str) -> Iterator[Entry]:
-    """Yield every object inside that has one of these fields, the outermost only.
+    """Yield the outermost objects that have one of these fields.
 
     >>> list(rows({"TABLE_a": {"ROW_a": {"wwn": "1", "TABLE_b": {"ROW_b": [{"wwn": "2"}]}}}}, "wwn"))
     [{'wwn': '1', 'TABLE_b': {'ROW_b': [{'wwn': '2'}]}}]
     """
-    waiting = [(value, 0)]
-    while waiting:
-        item, depth = waiting.pop()
+    pending = [(value, 0)]
+    while pending:
+        item, depth = pending.pop()
         if isinstance(item, dict) and not item.keys().isdisjoint(fields):
             yield item
-        elif isinstance(item, dict | list) and depth < _DEEPEST:
+        elif isinstance(item, dict | list) and depth < _MAX_DEPTH:
             inner = item.values() if isinstance(item, dict) else item
-            waiting += [(part, depth + 1) for part in reversed(list(inner))]
+            pending += [(part, depth + 1) for part in reversed(list(inner))]
 
 
 def text(entry: Entry, *fields: str) -> str:
@@ -104,7 +104,7 @@ def text(entry: Entry, *fields: str) -> str:
 
 
 def counter(entry: Entry, *fields: str) -> int | None:
-    """Return the first of these fields that is a counter, a number or its decimal digits. None: none is.
+    """Return the first of these fields that is a counter, from a number or its decimal digits. None: none is.
 
     >>> counter({"rx_bytes": "1,234"}, "rx_bytes"), counter({"txwait": "--"}, "txwait")
     (1234, None)
@@ -119,8 +119,8 @@ def counter(entry: Entry, *fields: str) -> int | None:
 
 
 def number(entry: Entry, *fields: str) -> float | None:
-    """Return the number at the beginning of the first of these fields that begins with one, whatever its unit. None:
-    no field does.
+    """Return the number at the beginning of the first of these fields that has one, with any unit. None: no field
+    has.
 
     >>> number({"rx_pwr": "-2.59 dBm"}, "rx_pwr"), number({"rx_pwr": "N/A"}, "rx_pwr")
     (-2.59, None)
@@ -135,7 +135,7 @@ def wwn(value: object) -> str | None:
 
 
 def interface(name: str) -> str:
-    """Return the name of a Fibre Channel interface in a text that begins with it; "": it is of another kind.
+    """Return the name of a Fibre Channel interface at the beginning of a text; "": another kind of interface.
 
     >>> interface("fc1/12 sfp is present"), interface("port-channel 5"), interface("mgmt0")
     ('fc1/12', 'port-channel5', '')
@@ -145,7 +145,7 @@ def interface(name: str) -> str:
 
 
 def is_up(entry: Entry) -> bool | None:
-    """Return whether an interface is up. None: the answer does not say. A reason may stand behind "down"."""
+    """Return whether an interface is up. None: missing in the answer. "down" may be followed by a reason."""
     value = entry.get("oper_port_state", entry.get("state", entry.get("status")))
     first = value[0] if isinstance(value, list) and value else value
     if not isinstance(first, str) or not first.strip():
@@ -154,7 +154,7 @@ def is_up(entry: Entry) -> bool | None:
 
 
 def megabits(entry: Entry, *fields: str) -> int | None:
-    """Return a speed in Mb/s, nominal. None: not known.
+    """Return a nominal speed in Mb/s. None: unknown.
 
     >>> megabits({"s": "32 Gbps"}, "s"), megabits({"s": "16000"}, "s"), megabits({"s": 8}, "s"), megabits({}, "s")
     (32000, 16000, 8000, None)
@@ -191,7 +191,7 @@ def _row(entry: Entry) -> dict[str, int | None]:
 def optics(body: Entry, known: Mapping[str, str], seen_us: int) -> Rows | None:
     """Return the samples of `show interface transceiver details`. None: no transceiver reports any.
 
-    Readings have a unit behind them, or are "N/A" or "--" without light.
+    Readings are followed by a unit, or are "N/A" or "--" without light.
     """
     by_port: dict[str, dict[str, float | None]] = {}
     for entry in rows(body, "interface_sfp", "interface"):
@@ -207,7 +207,7 @@ def optics(body: Entry, known: Mapping[str, str], seen_us: int) -> Rows | None:
 
 
 def uptime_seconds(version: Entry) -> int | None:
-    """Return the time since the kernel started, of `show version`. None: not shown."""
+    """Return the time since the kernel started, from `show version`. None: not shown."""
     parts = [counter(version, f"kern_uptm_{unit}") for unit in ("days", "hrs", "mins", "secs")]
     if None in parts:
         return None
@@ -216,7 +216,7 @@ def uptime_seconds(version: Entry) -> int | None:
 
 
 def first_wwn(body: Entry) -> str | None:
-    """Return the first world wide name in an answer, whatever its field is called. None: there is none."""
+    """Return the first world wide name in an answer, in any field. None: there is none."""
     for entry in _values(body):
         for word in re.findall(r"(?:[0-9A-Fa-f]{2}:){7}[0-9A-Fa-f]{2}", entry):
             if (found := wwn(word)) is not None:

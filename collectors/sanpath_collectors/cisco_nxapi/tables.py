@@ -23,6 +23,6 @@ COUNTERS: Mapping[str, tuple[str, ...]] = {
     "signal_losses_total": ("rx_signal_loss",),
     "credit_losses_total": ("tx_credit_loss",),
 }
-"""Metric → fields of `show interface`, of which a release has one. NX-OS misspells link failures in some."""
+"""Metric → possible fields of `show interface`, depending on the release. Some misspell link failures."""
 
 SWITCH_PORT = counted_ports(COUNTERS)

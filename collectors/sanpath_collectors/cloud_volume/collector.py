@@ -29,10 +29,10 @@ from sanpath_collectors.linux_target.tables import DISKSTATS
 
 _DISKSTATS = "/proc/diskstats"
 _THROUGHPUT = tuple(metric for metric in DISKSTATS if metric.startswith(("ops_", "bytes_")))
-"""Metrics of a volume without a log page. Not its latency: the kernel's has the time of the host in it."""
+"""Metrics of a volume without a log page. Latency is missing: the kernel's includes the host's time."""
 _SECTOR_BYTES = 512
 _PAGE_IDS = {"ebs": (parse.EBS,), "instance_store": (parse.INSTANCE_STORE, parse.EBS)}
-"""Kind of a volume → identifiers of its page, the likeliest first: nvme-cli asks both kinds for 0xD0."""
+"""Kind of a volume → possible ids of its page, likeliest first: nvme-cli uses 0xD0 for both kinds."""
 
 Values = dict[str, int | None]
 
@@ -47,7 +47,7 @@ class CloudVolume(MachineCollector[CloudVolumeConfig]):
         self._by_kernel: set[str] = set()
 
     async def open(self, ctx: Context) -> None:
-        """Logs in. Raises MISCONFIGURED for a machine without volumes that it could read."""
+        """Log in. Raises MISCONFIGURED for a machine without readable volumes."""
         await self.connect(ctx)
         async with self.closed_on_failure():
             if not (await self._read_inventory()).volumes:
@@ -56,9 +56,9 @@ class CloudVolume(MachineCollector[CloudVolumeConfig]):
                 raise CollectorError(Failure.MISCONFIGURED, message)
 
     async def check(self, ctx: Context) -> Check:  # noqa: ARG002 - the base class' signature
-        """Returns the instance, its type, its number of volumes, and what is not known about them."""
+        """Return the instance, its type, its number of volumes, and what is unknown about them."""
         current = await self._read_inventory()
-        reasons = {volume.device: await self._why_not(volume) for volume in current.volumes}
+        reasons = {volume.device: await self._unreadable_reason(volume) for volume in current.volumes}
         by_type = [volume for volume in current.volumes if volume.kind == "configured" or reasons[volume.device]]
         unreadable = [f"{device}: {why}" for device, why in reasons.items() if why]
         if missing := sorted(self.config.volumes.keys() - reasons.keys()):
@@ -75,19 +75,19 @@ class CloudVolume(MachineCollector[CloudVolumeConfig]):
         return Check(f"{current.host}: {what}", None, tuple(unreadable))
 
     async def inventory(self, ctx: Context) -> AsyncIterator[SourceEntity | SourceLink]:  # noqa: ARG002 - the base class' signature
-        """Yields the instance and its volumes."""
+        """Yield the instance and its volumes."""
         self._inventory = await self._read_inventory()
         for item in self._inventory.items():
             yield item
 
     async def poll(self, ctx: Context) -> AsyncIterator[Item]:
-        """Yields the counters of the volumes: those of the log page, or else those of the kernel."""
+        """Yield the counters of the volumes: those of the log page, or else the kernel's."""
         if self._inventory is None:
             return
         rows: dict[str, tuple[int, Values]] = {}
         counted: dict[str, list[int]] | None = None
         for volume in self._inventory.volumes:
-            values = await self._of_page(volume)
+            values = await self._page_counters(volume)
             if values is None and volume.device not in self._page_ids:
                 if counted is None:
                     content = (await self.machine.read([_DISKSTATS])).get(_DISKSTATS, b"")
@@ -102,10 +102,10 @@ class CloudVolume(MachineCollector[CloudVolumeConfig]):
     async def _read_inventory(self) -> Inventory:
         return Inventory(Snapshot(await self.machine.read(FILES)), self.config)
 
-    async def _of_page(self, volume: Volume) -> Values | None:
-        """Counters of a volume's log page. None: it has none now.
+    async def _page_counters(self, volume: Volume) -> Values | None:
+        """Counters of a volume's log page. None: it is missing now.
 
-        Page and kernel do not begin to count at the same moment: a volume stays with what its first poll found.
+        Page and kernel start counting at different times: a volume keeps the source of its first poll.
         """
         if volume.kind == "configured" or volume.device in self._by_kernel:
             return None
@@ -116,7 +116,7 @@ class CloudVolume(MachineCollector[CloudVolumeConfig]):
             self._by_kernel.add(volume.device)
         return None
 
-    async def _why_not(self, volume: Volume) -> str:
+    async def _unreadable_reason(self, volume: Volume) -> str:
         """Why the log page of a volume cannot be read. "": it can, or the volume has none."""
         page = await self._page(volume) if volume.kind != "configured" else ""
         return page if isinstance(page, str) else ""
@@ -150,6 +150,6 @@ class CloudVolume(MachineCollector[CloudVolumeConfig]):
 
 
 def _throughput(fields: Sequence[int]) -> Values:
-    """Operations and bytes of a device by the kernel's counters; bytes are counted in sectors."""
+    """Operations and bytes of a device from the kernel's counters; bytes are counted in sectors."""
     numbers = {metric: fields[DISKSTATS[metric] - 1] for metric in _THROUGHPUT}
     return {m: n * _SECTOR_BYTES if m.startswith("bytes_") else n for m, n in numbers.items()}

@@ -10,7 +10,7 @@ from sanpath_collectors.linux_host.config import MachineConfig
 
 
 class VolumeConfig(BaseModel):
-    """What the instance itself does not tell of a volume."""
+    """Properties of a volume that the instance itself does not report."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -29,7 +29,7 @@ class VolumeConfig(BaseModel):
 
 
 class CloudVolumeConfig(MachineConfig):
-    """A cloud instance: the machine that sanpath runs on, or one over SSH when it has an address."""
+    """A cloud instance: this machine, or one over SSH if it has an address."""
 
     sudo: bool = Field(default=False, description="put `sudo -n` before nvme, for an account that may run it so")
     host: str | None = Field(

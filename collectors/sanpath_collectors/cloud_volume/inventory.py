@@ -30,7 +30,7 @@ _MODELS: Mapping[str, Kind] = {
     "Amazon Elastic Block Store": "ebs",
     "Amazon EC2 NVMe Instance Storage": "instance_store",
 }
-"""Model that an NVMe device reports → kind of volume."""
+"""Model reported by an NVMe device → kind of volume."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Volume:
 
 @dataclass(slots=True)
 class Inventory:
-    """The instance and its volumes. `cloud` None: the table has no provider for the machine's maker."""
+    """The instance and its volumes. `cloud` None: the machine's maker is not a known provider."""
 
     machine: Snapshot
     config: CloudVolumeConfig
@@ -66,8 +66,8 @@ class Inventory:
         self.volumes = [v for name in self.machine.children(_BLOCK) if (v := self._volume(name)) is not None]
 
     def limits(self) -> CloudLimit:
-        """Limits of the instance, if they hold for all its volumes. They do not for instance store, nor for an Azure
-        size that has volumes both with and without cache, because each kind has its own cap."""
+        """Limits of the instance, if they apply to all its volumes. They do not with instance store, nor for an Azure
+        size that has volumes both with and without cache, because each kind has its own limit."""
         cached = common_value(volume.about.caching != "none" for volume in self.volumes)
         has_store = any(volume.kind == "instance_store" for volume in self.volumes)
         if self.cloud is None or self.instance_type is None or cached is None or has_store:
@@ -75,7 +75,7 @@ class Inventory:
         return self.cloud.instance(self.instance_type, cached=cached) or CloudLimit()
 
     def volume_limit(self, volume: Volume) -> CloudLimit:
-        """Limits of a volume: its own numbers, else those of its type."""
+        """Limits of a volume: configured numbers, else those of its type."""
         about, limit = volume.about, None
         if self.cloud is not None and about.type:
             limit = self.cloud.volume(about.type, volume.size_gib)
@@ -85,7 +85,7 @@ class Inventory:
         )
 
     def items(self) -> Iterator[SourceEntity | SourceLink]:
-        """Yields the instance, its volumes with their devices, and the links between them."""
+        """Yield the instance, its volumes with their devices, and the links between them."""
         attributes = {"instance_type": self.instance_type, **_qos(self.limits())}
         yield SourceEntity("host", self.host, self.host, {"name": (self.host,)}, attributes)
         arrays = {volume.local_id: self._array(volume) for volume in self.volumes}

@@ -21,7 +21,7 @@ _HEAD = struct.Struct(f"<II{len(LOG_PAGE)}Q")
 
 
 def counters(page: bytes) -> dict[str, int]:
-    """Parse the bytes of a page: field, as nvme-cli calls it → its number since the volume was attached.
+    """Parse the bytes of a page: field name in nvme-cli → its number since the volume was attached.
 
     Times are in microseconds. Raises UNREADABLE for another page.
     """
@@ -33,6 +33,6 @@ def counters(page: bytes) -> dict[str, int]:
     magic, _, *numbers = _HEAD.unpack_from(page)
     values = dict(zip(LOG_PAGE, numbers, strict=True))
     if MAGIC[magic] == "instance_store":
-        # Fields of EBS alone are zero there, not measured.
+        # Fields of EBS only are zero there, not measured.
         values = {field: value for field, value in values.items() if not field.startswith("ebs_")}
     return values

@@ -19,7 +19,7 @@ LOG_PAGE: Mapping[str, str] = {
     "ec2_instance_performance_exceeded_tp": "over_host_bytes_seconds_total",
     "volume_queue_length": "queued",
 }
-"""Field of the log page, as nvme-cli calls it, in the order of the page → metric of a volume. Times: microseconds."""
+"""Field name in nvme-cli, in the order of the log page → metric of a volume. Times are microseconds."""
 
 _MICROSECONDS = 1e-6
 _GAUGES = ("queued",)

@@ -42,7 +42,7 @@ QUANTITIES: Mapping[str, tuple[str, ...]] = {
     "copies": ("count",),
     _PRICE: (),
 }
-"""Quantity → its possible base units; a price is in any currency, for all of it or for each byte."""
+"""Quantity → its possible base units; a price may be in any currency, for the whole or for each byte."""
 _KEYS = ("entity", "quantity", "value", "duration", "within", "direction", "step", "source")
 
 
@@ -70,7 +70,7 @@ class Figure:
 
 def entries(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """(number from 1, keys and values) of each figure. Raises ValueError: neither YAML nor CSV of figures;
-    DocumentError, which is one: YAML that is not valid."""
+    DocumentError (a ValueError): invalid YAML."""
     if not re.search(r"^figures\s*:", text, re.MULTILINE):
         separator = separator_of(text.partition("\n")[0])
         try:
@@ -97,7 +97,7 @@ def separator_of(header: str) -> str:
 
 
 def figure(entry: Mapping[str, Any]) -> Figure:
-    """Parses one entry. Raises ValueError with the correction that is needed."""
+    """Parse one entry. Raises ValueError with the necessary correction."""
     if nested := [key for key, value in entry.items() if isinstance(value, list | dict)]:
         raise ValueError(f"{nested[0]}: one value is wanted, no list")
     fields = {str(key).strip(): str(text).strip() for key, text in entry.items() if text not in (None, "")}
@@ -136,7 +136,7 @@ def figure(entry: Mapping[str, Any]) -> Figure:
 
 
 def _time(fields: Mapping[str, str], key: str, quantity: str, example: str) -> Value | None:
-    """The time that one quantity needs and no other has. Raises ValueError: it is missing, or belongs elsewhere."""
+    """The time that only this quantity needs. Raises ValueError: it is missing, or given for another quantity."""
     if (key in fields) != (fields["quantity"] == quantity):
         raise ValueError(f"{quantity} needs {key}, such as {key}: {example}, and nothing else has it")
     if key not in fields:

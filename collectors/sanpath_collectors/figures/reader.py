@@ -9,11 +9,11 @@ from sanpath.plugin import CollectorError, Event, Failure, Item, ResultReader, t
 from sanpath_collectors.figures.parse import entries, figure, separator_of
 
 _MAX_BYTES = 1 << 20
-"""Files of a person are smaller."""
+"""Files written by a person are smaller."""
 
 
 class Figures(ResultReader):
-    """Yields an event a figure. Figures have no time: each applies to the step it names, or to all steps."""
+    """Yields an event per figure. Figures have no time: each applies to the step it names, or to all steps."""
 
     clock = "none"
 
@@ -30,12 +30,12 @@ class Figures(ResultReader):
         return bool(re.search(r"^figures\s*:", text, re.MULTILINE)) or {"entity", "quantity", "value"} <= header
 
     def feed(self, added: bytes) -> Iterable[Item]:
-        """Collects the content; yields nothing, as the file is small and parsed at its end."""
+        """Collect the content; yields nothing, because the small file is parsed at its end."""
         self._content = (self._content + added)[: _MAX_BYTES + 1]
         return ()
 
     def finish(self) -> Iterator[Item]:
-        """Yields every figure, and a warning for each that cannot be parsed. Raises UNREADABLE: no figure."""
+        """Yield every figure, and a warning for each that cannot be parsed. Raises UNREADABLE: no figure."""
         if len(self._content) > _MAX_BYTES:
             raise CollectorError(Failure.UNREADABLE, "more than 1 MiB of figures: no person wrote this file by hand")
         text = text_of(self._content)[0].lstrip("\ufeff")

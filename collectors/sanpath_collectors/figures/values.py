@@ -29,17 +29,17 @@ UNITS: Mapping[str, tuple[str, float]] = {
     ":1": ("ratio", 1.0),
     "": ("count", 1.0),
 }
-"""Unit in lower case → its base unit, and what one of it is in the base unit."""
+"""Unit in lower case → its base unit, and the factor to it."""
 _BITS = re.compile(r"([KMGTP]i?)b/s|([KMGTPkmgtp])bps")
 """Bits a second. In lower case `mb/s` may be either; it counts as bytes."""
 _MAX_LENGTH = 100
-"""Characters of a value; a longer text is none."""
+"""Maximum characters of a value."""
 _NUMBER = r"[\d.,]+"
 _GROUPED = re.compile(r"[1-9]\d{0,2}(,\d{3})+(\.\d+)?")
 _VALUE = re.compile(rf"(?:({_NUMBER})\s*[x×]\s*)?({_NUMBER})\s*(?:(?:-|–|to|\.\.)\s*({_NUMBER}))?\s*(\D.*)?")
 _PRICE = re.compile(r"([A-Z]{3})(?:/([KMGTP]i?B))?")
-_MOST_ROUNDED = 0.025
-"""Limit of the share of a value that its rounding hides: the zeros of 100,000 may be counted ones."""
+_MAX_ROUNDING = 0.025
+"""Maximum share of a value hidden by its rounding: the zeros of 100,000 may be exact."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def value(text: str) -> Value:
     high = _number(match[3]) * factor if match[3] else low
     if not 0 <= low <= high or not math.isfinite(high):
         raise ValueError(f"value {text!r}: the lower bound comes first")
-    rounding = 0.0 if match[3] else min(_last_digit(match[2]) / 2 * factor, _MOST_ROUNDED * high)
+    rounding = 0.0 if match[3] else min(_last_digit(match[2]) / 2 * factor, _MAX_ROUNDING * high)
     return Value(unit, low, high, rounding)
 
 

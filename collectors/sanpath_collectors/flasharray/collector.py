@@ -32,12 +32,12 @@ from sanpath_collectors.flasharray.rest import EndpointClosedError, Rest, Sessio
 from sanpath_collectors.flasharray.tables import ARRAY_PORT, HOST, PERFORMANCE_FIELDS, VOLUME
 from sanpath_collectors.flasharray.watch import Watch
 
-_FIRST_POLL_MILLISECONDS = 5_000  # period that the first poll covers
-_GAP_MILLISECONDS = 2_000  # a larger distance between samples means that samples are missing
-_LONGEST_PERIOD_MILLISECONDS = 3_600_000
-"""After a longer break only the last hour is asked for. For how long REST 2 keeps samples of one second is not
-documented; the finest history of REST 1 is that of an hour."""
-_MAX_AGE_US = 30_000_000  # a newest sample that is older, or in the future, has its time from another clock
+_FIRST_POLL_MILLISECONDS = 5_000  # period of the first poll
+_GAP_MILLISECONDS = 2_000  # a larger distance between samples means that some are missing
+_MAX_PERIOD_MILLISECONDS = 3_600_000
+"""After a longer break only the last hour is requested. How long REST 2 keeps one-second samples is not documented;
+the finest history of REST 1 covers an hour."""
+_MAX_AGE_US = 30_000_000  # the time of an older newest sample, or of one in the future, comes from another clock
 
 
 class FlashArray(Collector[FlashArrayConfig]):
@@ -66,7 +66,7 @@ class FlashArray(Collector[FlashArrayConfig]):
         self._busy_until = 0
 
     async def open(self, ctx: Context) -> None:
-        """Logs in. Leaves nothing open on failure. Sends no request while a busy array has asked to wait."""
+        """Log in. Leaves nothing open on failure. Sends no request while a busy array has asked to wait."""
         await self.close()
         if (wait_us := self._busy_until - ctx.clock.now_us()) > 0:
             raise CollectorError(Failure.UNREACHABLE, f"the array asked to wait, for another {wait_us / 1e6:.0f} s")
@@ -89,7 +89,7 @@ class FlashArray(Collector[FlashArrayConfig]):
         return PERFORMANCE_FIELDS
 
     async def check(self, ctx: Context) -> Check:
-        """Returns name, model, version and clock, after a request to every endpoint."""
+        """Return name, model, version and clock, after a request to every endpoint."""
         unreadable = []
         answers: dict[str, list[parse.Entry]] = {}
         for endpoint, consequence in CONSEQUENCES.items():
@@ -120,7 +120,7 @@ class FlashArray(Collector[FlashArrayConfig]):
         return ("arrays/performance: the service time is not reported: it is taken from the array's total",)
 
     async def inventory(self, ctx: Context) -> AsyncIterator[SourceEntity | SourceLink]:
-        """Yields array, controllers and ports, hosts with their initiators, volumes, and connections."""
+        """Yield array, controllers and ports, hosts with their initiators, volumes, and connections."""
         array = _first(await self._items(ctx, "arrays"))
         self._array = parse.name(array) or self.config.name
         self._total_includes_queue = total_includes_queue_time(parse.text(array, "version"))
@@ -151,7 +151,7 @@ class FlashArray(Collector[FlashArrayConfig]):
             yield link
 
     async def poll(self, ctx: Context) -> AsyncIterator[Item]:
-        """Yields the array's samples since the last poll, and when due, the most recent ones of everything else."""
+        """Yield the array's samples since the last poll, and when due, the most recent ones of everything else."""
         async for item in self._array_samples(ctx):
             yield item
         now_us = ctx.clock.now_us()
@@ -159,16 +159,16 @@ class FlashArray(Collector[FlashArrayConfig]):
             self._detail.note(now_us)
             async for item in self._details(ctx):
                 yield item
-        if (comparison := self._clock_comparison(ctx.clock.now_us())) is not None:
+        if (comparison := self._compare_clocks(ctx.clock.now_us())) is not None:
             yield comparison
         pending, self._pending = self._pending, []
         for event in pending:
             yield event
 
-    def _clock_comparison(self, seen_us: int) -> Event | None:
-        """Compares the array's clock with the recorder's, by the Date headers of its answers.
+    def _compare_clocks(self, seen_us: int) -> Event | None:
+        """Compare the array's clock with the recorder's, using the Date headers of its answers.
 
-        None: unknown, or the samples have their times from another clock than the headers.
+        None: unknown, or the samples' times come from a different clock than the headers.
         """
         ahead = self._clock.offset_us
         if (
@@ -180,19 +180,19 @@ class FlashArray(Collector[FlashArrayConfig]):
         return self._clock.event(seen_us)
 
     async def close(self) -> None:
-        """Logs out."""
+        """Log out."""
         if self._session is not None and self._http is not None:
             session, self._session = self._session, None
             try:
                 await session.logout()
-            finally:  # the recorder does not wait long for an array that does not answer
+            finally:  # the recorder does not wait long for an unresponsive array
                 await self._http.close()
 
     async def _array_samples(self, ctx: Context) -> AsyncIterator[Item]:
-        """Yields every one-second sample once. Requests the newest sample's time first, and after an empty answer."""
+        """Yield every one-second sample once. Requests the newest sample's time first, and after an empty answer."""
         rows = None
         if self._newest_ms is not None:
-            rows = await self._series(ctx, self._kept_since(self._newest_ms, ctx.clock.now_us()))
+            rows = await self._series(ctx, self._oldest_sample_time(self._newest_ms, ctx.clock.now_us()))
         if rows is None:
             newest_ms = _newest_time_ms(await self._items(ctx, "arrays/performance", ONE_SECOND))
             if newest_ms is None or newest_ms == self._newest_ms:
@@ -202,16 +202,16 @@ class FlashArray(Collector[FlashArrayConfig]):
                 self._pending.append(warning(ctx.clock.now_us(), "device-clock-set-back", text))
                 self._newest_ms = None
             since_ms = self._newest_ms or newest_ms - _FIRST_POLL_MILLISECONDS
-            rows = await self._series(ctx, max(since_ms, newest_ms - _LONGEST_PERIOD_MILLISECONDS))
+            rows = await self._series(ctx, max(since_ms, newest_ms - _MAX_PERIOD_MILLISECONDS))
         if rows is not None and rows.device_time is not None:
             self._note_gaps(rows)
             self._newest_ms, self._newest_seen_us = rows.device_time[-1] // 1000, rows.seen[-1]
-            yield self._with_space(rows)
+            yield self._add_space(rows)
 
-    def _kept_since(self, newest_ms: int, now_us: int) -> int:
-        """The time of the newest recorded sample, or of the oldest that the array still has, on the array's clock."""
+    def _oldest_sample_time(self, newest_ms: int, now_us: int) -> int:
+        """The time of the newest recorded sample, or of the oldest that the array still has, on its clock."""
         now_ms = newest_ms + (now_us - self._newest_seen_us) // 1000
-        return max(newest_ms, now_ms - _LONGEST_PERIOD_MILLISECONDS)
+        return max(newest_ms, now_ms - _MAX_PERIOD_MILLISECONDS)
 
     async def _series(self, ctx: Context, after: int) -> Rows | None:
         params = {**ONE_SECOND, "start_time": str(after + 1)}
@@ -238,7 +238,7 @@ class FlashArray(Collector[FlashArrayConfig]):
                 table, items, self._connected, now_us(), self._total_includes_queue, self._fields()
             )
             if rows:
-                yield self._with_space(rows)
+                yield self._add_space(rows)
         if rows := parse.balance(await self._items(ctx, "hosts/performance/balance"), now_us()):
             yield rows
         ports = await self._items(ctx, "network-interfaces/performance")
@@ -249,14 +249,14 @@ class FlashArray(Collector[FlashArrayConfig]):
         for event in self._watch.alerts(await self._items(ctx, "alerts"), now_us()):
             yield event
 
-    def _with_space(self, rows: Rows) -> Rows:
-        """Adds the space values of the last inventory, once: the array computes them every five minutes."""
+    def _add_space(self, rows: Rows) -> Rows:
+        """Add the space values of the last inventory, once: the array computes them every five minutes."""
         if space := self._space.pop(rows.table.kind, None):
             parse.add_space(rows, space)
         return rows
 
     async def _items(self, ctx: Context, endpoint: str, params: Mapping[str, str] | None = None) -> list[parse.Entry]:
-        """Returns the items of an endpoint; none, without further requests, if it is closed to this account."""
+        """Return the items of an endpoint; none, without further requests, if it is closed to this account."""
         if endpoint in self._closed:
             return []
         try:

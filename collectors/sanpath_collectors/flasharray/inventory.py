@@ -42,9 +42,9 @@ def controllers(items: Iterable[Entry], array_name: str) -> Iterator[Item]:
 
 
 def ports(items: Iterable[Entry], interfaces: Iterable[Entry], array_name: str) -> Iterator[Item]:
-    """Target ports by their name in /ports ("CT0.FC0"); in /network-interfaces Ethernet ports are "ct0.eth4".
+    """Target ports, named as in /ports ("CT0.FC0"); in /network-interfaces Ethernet ports are "ct0.eth4".
 
-    The target's IQN and NQN are attributes, not join keys, as all ports of an array share them.
+    The target's IQN and NQN are attributes, not join keys, because all ports of an array share them.
     """
     by_name = {name(interface).upper(): interface for interface in interfaces}
     entries_by_port: dict[str, list[Entry]] = {}
@@ -85,7 +85,7 @@ def bits_per_second(speed: int | float | None) -> int | float | None:
 
 
 def hosts(items: Iterable[Entry]) -> Iterator[Item]:
-    """Hosts that are configured on the array, and their Fibre Channel initiators.
+    """Hosts configured on the array, and their Fibre Channel initiators.
 
     Hosts of a replication peer are left out.
     """
@@ -183,5 +183,5 @@ def connections(items: Iterable[Entry], known_hosts: Collection[str]) -> Iterato
 
 
 def _ids(**keys: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Join keys without empty and repeated values."""
+    """Join keys without empty and duplicate values."""
     return {key: unique for key, values in keys.items() if (unique := tuple(dict.fromkeys(v for v in values if v)))}

@@ -47,7 +47,7 @@ OLDEST_VERSION, NEWEST_VERSION = (2, 2), (2, 56)
 """Supported REST versions: 2.2 introduced the array's performance, 2.4 that of its ports, and the path balance."""
 
 _EXCERPT_CHARACTERS = 200
-_MAX_TIME_MILLISECONDS = 2**53  # microseconds of later times exceed that limit
+_MAX_TIME_MILLISECONDS = 2**53  # microseconds of later times would exceed that limit
 _IO_FIELDS = ("reads_per_sec", "writes_per_sec", "mirrored_writes_per_sec")
 
 
@@ -61,7 +61,7 @@ class Page:
 
 
 def page(body: bytes, endpoint: str) -> Page:
-    """Parses an answer of a list endpoint. Raises UNREADABLE with an excerpt of the body.
+    """Parse an answer of a list endpoint. Raises UNREADABLE with an excerpt of the body.
 
     >>> page(b'{"items": [{"name": "CT0.FC0"}], "more_items_remaining": false}', "ports").items
     [{'name': 'CT0.FC0'}]
@@ -80,7 +80,7 @@ def page(body: bytes, endpoint: str) -> Page:
 
 
 def document(body: bytes, endpoint: str) -> Mapping[str, Any]:
-    """Parses a JSON object. Raises UNREADABLE with an excerpt of the body."""
+    """Parse a JSON object. Raises UNREADABLE with an excerpt of the body."""
     answer = json_answer(body, endpoint)
     if not isinstance(answer, dict):
         raise CollectorError(Failure.UNREADABLE, f"{endpoint}: not a JSON object", excerpt(body))
@@ -88,7 +88,7 @@ def document(body: bytes, endpoint: str) -> Mapping[str, Any]:
 
 
 def rest_version(body: bytes) -> str:
-    """The newest REST version that both array and collector support. Raises MISCONFIGURED when there is none.
+    """The newest REST version that both array and collector support. Raises MISCONFIGURED if there is none.
 
     >>> rest_version(b'{"version": ["1.19", "2.9", "2.15", "2.99"]}')
     '2.15'
@@ -107,7 +107,7 @@ def rest_version(body: bytes) -> str:
 
 
 def error_messages(body: bytes) -> str:
-    """The messages of an error answer of REST 2 or REST 1; "" where it has none.
+    """The messages of an error answer of REST 2 or REST 1; "" if it has none.
 
     >>> error_messages(b'{"errors": [{"message": "Unauthorized.", "context": null}]}')
     'Unauthorized.'
@@ -138,7 +138,7 @@ def array_series(
 ) -> Rows | None:
     """One-second samples newer than `after` (milliseconds), oldest first, each once. None: nothing new.
 
-    Some releases round `start_time` down, so that recorded samples can come again. `total_includes_queue`: see
+    Some releases round `start_time` down, so that recorded samples may come again. `total_includes_queue`: see
     `performance`.
     """
     new_items = {time: item for item in items if (time := milliseconds(item)) is not None and time > (after or 0)}
@@ -165,8 +165,8 @@ def performance(
 ) -> Rows | None:
     """Samples of volumes or hosts that have I/O, or that are connected to each other. None: there are none.
 
-    `total_includes_queue`: whether the array's total latency includes the queue time. It is needed where the array
-    does not report the service time.
+    `total_includes_queue`: whether the array's total latency includes the queue time. It is needed if the array does
+    not report the service time.
     """
     active = [i for i in items if name(i) in connected or any(number(i.get(field)) for field in _IO_FIELDS)]
     return _rows(table, active, name, lambda items: _performance_values(items, fields, total_includes_queue), seen_us)
@@ -232,7 +232,7 @@ def _used_bytes(space: Entry) -> int | float | None:
 
 
 def add_space(rows: Rows, space_by_entity: Mapping[str, tuple[int | float | None, ...]]) -> None:
-    """Adds space values to the last row of each entity. `space_by_entity`: entity → values of SPACE_METRICS."""
+    """Add space values to the last row of each entity. `space_by_entity`: entity → values of SPACE_METRICS."""
     last = {entity: index for index, entity in enumerate(rows.entity) if entity in space_by_entity}
     for index, metric in enumerate(SPACE_METRICS):
         values: list[int | float | None] = [None] * len(rows.entity)

@@ -25,7 +25,7 @@ def total_includes_queue_time(release: str) -> bool | None:
 def service_time(
     total: int | float | None, queue: int | float | None, includes_queue: bool | None
 ) -> int | float | None:
-    """The service time from the array's total, where the array does not report it separately.
+    """The service time from the array's total, if the array does not report it separately.
 
     Arguments and result have the same unit. None: it cannot be derived.
 

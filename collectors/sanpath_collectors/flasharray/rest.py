@@ -10,7 +10,7 @@ from sanpath.plugin import BusyError, CollectorError, Failure, Http, HttpReply, 
 from sanpath_collectors.flasharray import parse
 
 _MAX_PAGES = 1_000
-"""Limit of the pages of one answer: an array that always has a next one would be asked forever."""
+"""Maximum pages of one answer: an array might always report another one."""
 _TOKEN_REFUSED = frozenset({400, 401, 403})
 _CLOSED = frozenset({403, 404})
 _BUSY = frozenset({429, 500, 502, 503, 504})
@@ -25,25 +25,25 @@ class Session(Protocol):
     """One login on one array, for any REST version."""
 
     async def login(self) -> None:
-        """Agrees on a version and logs in. Raises CollectorError: REFUSED when the token is not accepted."""
+        """Agree on a version and log in. Raises CollectorError: REFUSED if the token is not accepted."""
         ...
 
     async def items(self, endpoint: str, params: Mapping[str, str] | None = None) -> list[parse.Entry]:
-        """Returns all items of an endpoint of REST 2. Raises CollectorError.
+        """Return all items of an endpoint of REST 2. Raises CollectorError.
 
         EndpointClosedError: the endpoint cannot be read; BusyError: the array asks to wait.
         """
         ...
 
     async def logout(self) -> None:
-        """Ends the session. A failure has no consequence, as the array drops idle sessions."""
+        """End the session. A failure has no consequence, because the array drops idle sessions."""
         ...
 
 
 class Rest:
     """One login on one array.
 
-    It is reused, as many sessions make the array warn that its REST server may stop responding.
+    It is reused, because with many sessions the array warns that its REST server may stop responding.
     """
 
     def __init__(self, http: Http, api_token: SecretStr) -> None:
@@ -109,14 +109,14 @@ class Rest:
 
 
 def raise_if_refused(reply: HttpReply, api_token: SecretStr) -> None:
-    """Raises REFUSED, with the array's message, if this answer to a login rejects the token."""
+    """Raise REFUSED, with the array's message, if this answer to a login rejects the token."""
     if reply.status in _TOKEN_REFUSED:
         reason = parse.error_messages(reply.body).replace(api_token.get_secret_value(), "***")
         raise CollectorError(Failure.REFUSED, f"the array does not accept api_token: {reason}".removesuffix(": "))
 
 
 def raise_unless_ok(reply: HttpReply, endpoint: str) -> None:
-    """Raises the CollectorError that corresponds to an HTTP status other than 200."""
+    """Raise the CollectorError that corresponds to an HTTP status other than 200."""
     status = reply.status
     if status == 200:
         return

@@ -12,9 +12,9 @@ _IGNORED_STATES = frozenset({"", "unknown", "unused", "not_installed", "device_o
 
 
 class Watch:
-    """Remembers the last state of controllers, components and alerts.
+    """The last states of controllers, components and alerts.
 
-    It is used across sessions, as a failover ends the session in which it happens.
+    It is used across sessions, because a failover ends the session in which it happens.
     """
 
     def __init__(self) -> None:
@@ -23,7 +23,7 @@ class Watch:
         self._alerts: set[str] = set()
 
     def controllers(self, items: Iterable[Entry], seen_us: int) -> Iterator[Event]:
-        """`controller-failover` when another controller is primary, `hardware-state` for one that is not ready."""
+        """`controller-failover` if another controller is primary, `hardware-state` for one that is not ready."""
         for item in items:
             shelf = text(item, "type") == "shelf_controller"
             if not shelf and text(item, "mode") == "primary" and name(item):
@@ -35,7 +35,7 @@ class Watch:
             yield from self._state("controllers", item, seen_us)
 
     def hardware(self, items: Iterable[Entry], seen_us: int) -> Iterator[Event]:
-        """`hardware-state` for a component that fails, and for one that works again."""
+        """`hardware-state` for a component that fails, or works again."""
         for item in items:
             yield from self._state("hardware", item, seen_us)
 

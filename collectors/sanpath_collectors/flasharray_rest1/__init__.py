@@ -1,4 +1,4 @@
-"""Pure Storage FlashArray over REST 1, through the vendor's SDK: arrays that offer no REST 2."""
+"""Pure Storage FlashArray over REST 1, with the vendor's SDK: for arrays without REST 2."""
 
 from __future__ import annotations
 

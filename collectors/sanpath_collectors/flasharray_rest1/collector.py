@@ -47,7 +47,7 @@ class FlashArrayRest1(FlashArray):
         return unreported(self._version)
 
     async def _array_samples(self, ctx: Context) -> AsyncIterator[Item]:
-        """Yields the most recent sample, once."""
+        """Yield the most recent sample, once."""
         if not self._warned:
             self._warned = True
             self._pending += [warning(ctx.clock.now_us(), "not-told", reason) for reason in unreported(self._version)]
@@ -59,7 +59,7 @@ class FlashArrayRest1(FlashArray):
             return
         self._newest_ms = newest_ms
         rows.values["queued"] = [parse.number(item.get("queue_depth")) for item in items]
-        yield self._with_space(rows)
+        yield self._add_space(rows)
 
 
 def unreported(version: Version) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ _REST2_NAMES = {
 
 
 def answer(body: bytes, call: str) -> Any:
-    """Parses a JSON object or list. Raises UNREADABLE with an excerpt of the body."""
+    """Parse a JSON object or list. Raises UNREADABLE with an excerpt of the body."""
     parsed = json_answer(body, call)
     if not isinstance(parsed, dict | list):
         raise CollectorError(Failure.UNREADABLE, f"{call}: neither object nor list", excerpt(body))
@@ -36,8 +36,8 @@ def entries(answer: object) -> list[Entry]:
     return json_objects(answer, or_one=True)
 
 
-def by_name(*answers: object) -> list[Entry]:
-    """Merges answers about the same objects, such as size and space, by name.
+def merge_by_name(*answers: object) -> list[Entry]:
+    """Merge answers about the same objects, such as size and space, by name.
 
     Only names in the first answer are used.
     """
@@ -84,7 +84,7 @@ def array(general: Entry, space: Iterable[Entry]) -> Entry:
 
 
 def volumes(items: Iterable[Entry]) -> list[Entry]:
-    """Volumes, with their QoS limits and space where these were requested."""
+    """Volumes, with their QoS limits and space if these were requested."""
     return [
         {
             "name": name(item),
@@ -103,7 +103,7 @@ def hosts(items: Iterable[Entry]) -> list[Entry]:
 
 
 def connections(items: Iterable[Entry]) -> list[Entry]:
-    """Volumes with the hosts that they are presented to, directly or by a host group."""
+    """Volumes with the hosts that they are presented to, directly or through a host group."""
     return [
         {"volume": {"name": name(item)}, "host": {"name": item.get("host")}, "lun": item.get("lun")} for item in items
     ]

@@ -36,7 +36,7 @@ class Sender:
         self._cookies: dict[str, str] = {}
 
     def send(self, method: Literal["GET", "POST", "DELETE"], path: str, data: Mapping[str, Any] | None) -> HttpReply:
-        """Sends a request from a thread other than the loop's. `data` of a GET becomes its query."""
+        """Send a request from a thread other than the loop's. `data` of a GET becomes its query."""
         params = {key: _query_text(value) for key, value in (data or {}).items()} if method == "GET" else None
         body = None if method == "GET" or data is None else json.dumps(data).encode()
         headers = {"Content-Type": "application/json"}
@@ -69,7 +69,7 @@ class _RequestOverride:
         data: Mapping[str, Any] | None = None,
         reestablish_session: bool = True,
     ) -> Any:
-        """Returns the array's answer. Raises CollectorError."""
+        """Return the array's answer. Raises CollectorError."""
         target = urlsplit(path).path if path.startswith("http") else f"/api/{self._rest_version}/{path}"
         reply = self._sender.send(method, target, data)
         if reply.status == 401 and reestablish_session:
@@ -86,16 +86,16 @@ class _RequestOverride:
 
 
 class Array:
-    """The SDK's FlashArray. Its calls block, so that each runs in a thread."""
+    """The SDK's FlashArray. Its calls block, so each runs in a thread."""
 
     def __init__(self, sdk_array: Any) -> None:
         self._array = sdk_array
 
     @classmethod
     async def login(cls, http: Http, host: str, api_token: SecretStr) -> Array:
-        """Agrees on a version and logs in. Raises CollectorError."""
+        """Agree on a version and log in. Raises CollectorError."""
         sender = Sender(http, asyncio.get_running_loop())
-        return cls(await _in_thread(lambda: _flash_array(sender, host, api_token)))
+        return cls(await _run_in_thread(lambda: _flash_array(sender, host, api_token)))
 
     @property
     def version(self) -> tuple[int, int]:
@@ -104,12 +104,12 @@ class Array:
         return int(major), int(minor)
 
     async def ask(self, call: str, **parameters: object) -> Any:
-        """Runs a call of the SDK and returns its result. Raises CollectorError."""
-        return await _in_thread(lambda: getattr(self._array, call)(**parameters))
+        """Run a call of the SDK and return its result. Raises CollectorError."""
+        return await _run_in_thread(lambda: getattr(self._array, call)(**parameters))
 
 
-async def _in_thread(work: Callable[[], T]) -> T:
-    """Runs blocking work in a thread. Raises CollectorError, also for errors of the SDK."""
+async def _run_in_thread(work: Callable[[], T]) -> T:
+    """Run blocking work in a thread. Raises CollectorError, also for errors of the SDK."""
     sdk = await asyncio.to_thread(_sdk)
 
     def quietly() -> T:
@@ -134,7 +134,7 @@ def _flash_array(sender: Sender, host: str, api_token: SecretStr) -> Any:
 
 @cache
 def _sdk() -> Any:
-    """The module purestorage. Raises MISCONFIGURED when it or its dependency is not installed."""
+    """The module purestorage. Raises MISCONFIGURED if it or its dependency is not installed."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # it was written for Python 2

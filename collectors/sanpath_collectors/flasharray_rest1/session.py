@@ -36,7 +36,7 @@ class Rest1:
 
     @property
     def version(self) -> Version:
-        """The version of REST 1 that was agreed on."""
+        """The agreed version of REST 1."""
         return self._logged_in.version
 
     @property
@@ -69,7 +69,7 @@ class Rest1:
         return parse.entries(await self._logged_in.ask(call, **parameters))
 
     async def _optional_entries(self, call: str, **parameters: object) -> list[Entry]:
-        """Entries that complete another answer; none where they may not be read."""
+        """Entries that complete another answer; none if they may not be read."""
         try:
             return await self._entries(call, **parameters)
         except EndpointClosedError:
@@ -80,7 +80,7 @@ class Rest1:
         answers = [await self._entries(call, action="monitor")]
         if self.version >= QUEUE_TIME_SINCE:
             answers.append(await self._optional_entries(call, action="monitor", latency=True))
-        return parse.performance(parse.by_name(*answers))
+        return parse.performance(parse.merge_by_name(*answers))
 
     async def _arrays(self) -> list[Entry]:
         about = await self._entries("get")
@@ -94,7 +94,7 @@ class Rest1:
         answers = [await self._entries("list_volumes"), await self._optional_entries("list_volumes", space=True)]
         if self.version >= QOS_LIMIT_SINCE:
             answers.append(await self._optional_entries("list_volumes", qos=True))
-        return parse.volumes(parse.by_name(*answers))
+        return parse.volumes(parse.merge_by_name(*answers))
 
     async def _connections(self) -> list[Entry]:
         return parse.connections(await self._entries("list_volumes", connect=True))

@@ -16,7 +16,7 @@ _RESPONSE_FIELDS: Mapping[str, str] = {
     "response_seconds_read": "usec_per_read_op",
     "response_seconds_write": "usec_per_write_op",
 }
-"""Before 1.11 the total is "arrival-to-completion time for a host operation": it includes the transfer."""
+"""Before 1.11 the total is "arrival-to-completion time for a host operation", which includes the transfer."""
 
 _THROUGHPUT = tuple(metric for metric in PERFORMANCE_FIELDS if "_per_second_" in metric)
 _ARRAY_TIMES = ("service_seconds_read", "service_seconds_write", "san_seconds_read", "san_seconds_write")

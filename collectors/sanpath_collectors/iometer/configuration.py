@@ -44,9 +44,9 @@ from sanpath_collectors.iometer.numbers import count
 from sanpath_collectors.iometer.specification import Specification, access_line
 
 _MAX_LINES = 1_000_000
-"""Larger files are no configuration."""
+"""Larger files are not configurations."""
 _MAX_ACCESS_LINES = 100
-"""Limit of the lines of a specification: their shares add up to 100 %, in whole per cent."""
+"""Maximum lines of a specification: their shares add up to 100 %, in whole per cent."""
 _FILL: dict[str, Literal["repeating", "random"]] = {"0": "repeating", "1": "repeating", "2": "random"}
 """Data pattern: a repeated byte; a repeated random buffer; random (IOGrunt.cpp of 1.1.0)."""
 
@@ -70,7 +70,7 @@ class Configuration:
     """The content of a file, parsed line by line.
 
     `complete`: the file has its last line. `seconds`, `ramp_seconds` None: missing. `test_type`: "NORMAL", or the
-    settings that change from test to test.
+    settings that change between tests.
     """
 
     version: str = ""
@@ -86,7 +86,7 @@ class Configuration:
     _lines: int = 0
 
     def read_line(self, line: str) -> None:
-        """Parses the next line. Raises CollectorError when there are too many."""
+        """Parse the next line. Raises CollectorError when there are too many."""
         self._lines += 1
         if self._lines > _MAX_LINES:
             raise CollectorError(Failure.UNREADABLE, "more lines than any configuration of Iometer: check the file")

@@ -12,7 +12,7 @@ from sanpath_collectors.iometer.configuration import Configuration, Worker
 from sanpath_collectors.iometer.inventory import Inventory, area_bytes, local_id, profile
 
 _COMMON = ("block_bytes", "read_ratio", "random_ratio", "rate_limited", "fill", "align_bytes")
-"""Attributes of the combined load if they are equal in all targets."""
+"""Attributes of the combined load if they are equal for all targets."""
 
 
 class ConfigurationFile:
@@ -26,12 +26,12 @@ class ConfigurationFile:
         self._configuration = Configuration()
 
     def read_line(self, line: str) -> Iterator[Item]:
-        """Parses a line; yields nothing."""
+        """Parse a line; yields nothing."""
         self._configuration.read_line(line)
         yield from ()
 
     def end(self, last_line: str) -> Iterator[Item]:
-        """Yields the loads. Raises CollectorError(UNREADABLE) when the file contains no configuration."""
+        """Yield the loads. Raises CollectorError(UNREADABLE) when the file contains no configuration."""
         configuration = self._configuration
         configuration.read_line(last_line)
         if not (configuration.workers or configuration.specifications or configuration.seconds):

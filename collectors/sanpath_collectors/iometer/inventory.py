@@ -12,7 +12,7 @@ ENGINE = "iometer"
 
 
 def local_id(load: str, *path: str) -> str:
-    """Id of the load of a manager, a worker or a target. Commas are replaced, as they separate ids in a list."""
+    """Id of the load of a manager, a worker or a target. Commas are replaced, because they separate ids in a list."""
     return "/".join((load, *path)).replace(",", " ")
 
 
@@ -61,7 +61,7 @@ class Inventory:
         self._attributes: dict[str, Mapping[str, Scalar]] = {}
 
     def update(self, load: str, attributes: Mapping[str, Scalar]) -> Iterator[SourceEntity | SourceLink]:
-        """Yields the load if its attributes have changed.
+        """Yield the load if its attributes have changed.
 
         Before the first target it also yields the load that contains all targets.
         """

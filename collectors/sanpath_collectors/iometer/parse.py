@@ -40,16 +40,16 @@ from sanpath_collectors.iometer.rows import Columns, Row, cells_of, unquoted
 from sanpath_collectors.iometer.specification import AccessLine, Specification, access_line
 
 _MAX_LINES = 100
-"""Of a specification (a limit of Iometer)."""
+"""Lines of a specification (a limit of Iometer)."""
 _MAX_ROWS = 100_000
-"""Of one test: 128 workers with 512 targets each have fewer."""
+"""Rows of one test: 128 workers with 512 targets each have fewer."""
 
 Specifications = Mapping[str, Specification]
 
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    """A test that has ended, with its rows in the order of the file."""
+    """A completed test, with its rows in the order of the file."""
 
     __test__ = False  # pytest would collect it as a test
 
@@ -101,7 +101,7 @@ class ResultText:
     _reported_codes: set[str] = field(default_factory=set)
 
     def read_line(self, line: str) -> Iterator[Record]:
-        """Yields what this line completes. Raises CollectorError when the text is not a result of Iometer."""
+        """Yield what this line completes. Raises CollectorError if the text is not a result of Iometer."""
         line = line.strip(" \t\0")
         if line.startswith(("'", "TimeStamp")):
             yield from self._begin(line)
@@ -111,7 +111,7 @@ class ResultText:
             yield from self._value(line)
 
     def end(self) -> Iterator[Record]:
-        """Yields the remaining records at the end of the text."""
+        """Yield the remaining records at the end of the text."""
         yield from self._drop("the file ends before the test does")
 
     def _begin(self, line: str) -> Iterator[Record]:

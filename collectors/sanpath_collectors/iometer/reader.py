@@ -20,17 +20,17 @@ _RESULTS = re.compile(
 _SECTIONS = re.compile(r"^'(?:TEST SETUP|RESULTS DISPLAY|ACCESS SPECIFICATIONS|MANAGER LIST) =", re.MULTILINE)
 
 _MAX_REMARKS = 100
-"""Remarks that wait for the first time stamp; further ones say nothing new."""
+"""Maximum remarks pending until the first time stamp; further ones say nothing new."""
 
 
 class IometerReader(LineDocumentReader):
-    """Reads results and updates (.csv) or a configuration (.icf), according to the first line."""
+    """Reads results and updates (.csv) or a configuration (.icf), depending on the first line."""
 
     clock: ResultClock = "local"
 
     @classmethod
     def recognises(cls, head: bytes, name: str) -> bool:  # noqa: ARG003 - the base class' signature
-        """Whether a file is one of Iometer, by the labels of its lines, which no other program writes."""
+        """Whether a file is from Iometer, judged by the labels of its lines, which no other program writes."""
         text = text_of(head)[0].replace("\r\n", "\n")
         return _RESULTS.search(text) is not None or (
             text.startswith("Version ") and _SECTIONS.search(text) is not None
@@ -86,14 +86,14 @@ class _Csv:
                 yield from self._updates.end()
             case Remark() if len(self._pending_remarks) < _MAX_REMARKS:
                 self._pending_remarks.append(record)
-        # Remarks before the first time stamp are yielded with that time.
+        # Remarks before the first time stamp get that time.
         if self.time_us:
             yield from (warning(self.time_us, remark.code, remark.text) for remark in self._pending_remarks)
             self._pending_remarks.clear()
 
 
 class UpdatesReader(IometerReader):
-    """Recognises only the file of updates, as the results contain a test only after its end."""
+    """Recognises only the file of updates, because the results contain a test only after its end."""
 
     @classmethod
     def recognises(cls, head: bytes, name: str) -> bool:
@@ -102,7 +102,7 @@ class UpdatesReader(IometerReader):
 
 
 class IometerUpdates(FollowedFile):
-    """Follows the updates of a running test, which Iometer 1.1.0 writes to `inst<name of the results>` where the page
-    Results Display is set to "Record last update results"."""
+    """Follows the updates of a running test, which Iometer 1.1.0 writes to `inst<name of the results>` if "Record
+    last update results" is set on the page Results Display."""
 
     reader = UpdatesReader

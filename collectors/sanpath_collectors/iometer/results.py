@@ -1,4 +1,4 @@
-"""Turns tests of Iometer into entities, samples and steps: one figure a target for a complete test."""
+"""Turns tests of Iometer into entities, samples and steps: one figure per target for a complete test."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sanpath_collectors.iometer.specification import Specification
 from sanpath_collectors.iometer.tables import LOAD
 
 _TOLERANCE = 0.02
-"""Relative difference between a sum and its parts that rounding explains."""
+"""Relative difference between a sum and its parts that rounding can explain."""
 _GAP_US = 1
 """The gap between two tests, so that the last sample of one is not the first of the next."""
 _NS_PER_MS = 1_000_000
@@ -32,11 +32,11 @@ class Tests:
         self.count = 0
 
     def items(self, test: Test) -> Iterator[Item]:
-        """Yields the items of one test."""
+        """Yield the items of one test."""
         self.count += 1
         leaves = [leaf for leaf in leaves_of(test.rows, test.specifications) if leaf.seconds]
         seconds = max((leaf.seconds for leaf in leaves), default=0.0)
-        test = self._after_the_last(test, seconds)
+        test = self._place_after_previous(test, seconds)
         if not leaves:
             yield self._warning(test, "no-io", "no target has completed an I/O: it yields no step")
             return
@@ -53,9 +53,9 @@ class Tests:
         yield from self._warnings(test, leaves)
         yield step.event("step-end", test.end_us)
 
-    def _after_the_last(self, test: Test, seconds: float) -> Test:
-        """The test, placed after the one before it. The file has the time of its end, and for how long it counted:
-        Iometer stops the clock of the run later than that of its I/Os. A clock that was set back is left as it is."""
+    def _place_after_previous(self, test: Test, seconds: float) -> Test:
+        """The test, placed after the previous one. The file contains its end time and its counted duration: Iometer
+        stops the clock of the run later than that of its I/Os. A clock that was set back is left unchanged."""
         last_us, self._end_us = self._end_us, test.end_us
         if last_us is None or test.end_us <= last_us:
             return test
@@ -141,7 +141,7 @@ def _combined(leaves: Sequence[Leaf], step: LoadStep, test: Test) -> dict[str, S
 
 
 def _rows(ids: Sequence[str], leaves: Sequence[Leaf], end_us: int, *, at_end: bool) -> Rows:
-    """Zeros at the begin of each leaf, or its totals at the end of the test."""
+    """Zeros at the beginning of each leaf, or its totals at the end of the test."""
     samples = [_totals(leaf) if at_end else _zeros() for leaf in leaves]
     for leaf, sample in zip(leaves, samples, strict=True):
         sample["in_flight_configured"] = leaf.in_flight

@@ -1,4 +1,4 @@
-"""Parses a row of results by the names in the header line: 56 columns until 2008, 80 in 1.1.0."""
+"""Parses a row of results, using the names in the header line: 56 columns until 2008, 80 in 1.1.0."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sanpath.model import DIRECTIONS, Direction
 from sanpath_collectors.iometer.numbers import count, local_us, number
 
 KINDS = ("ALL", "MANAGER", "WORKER", "DISK", "NETWORK")
-"""Rows that are read. Rows of processors are not: versions until 1.0 wrote them without commas."""
+"""Kinds of rows that are read. Rows of processors are not: versions until 1.0 wrote them without commas."""
 
 _MAX_COMMAS = 16
 """Maximum number of commas within names."""
@@ -37,7 +37,7 @@ class Row:
     """The figures of one row.
 
     `disks`: number of targets below it. `run_seconds`: duration of the recording, None: missing. `queue_depth`: I/Os
-    in flight a target, None: the targets differ. `sectors`: size of the area, 0: the complete disk. `bins`: (upper
+    in flight per target, None: the targets differ. `sectors`: size of the area, 0: the complete disk. `bins`: (upper
     bound in seconds, I/Os) of an ALL row, for reads and writes together. `stamp_us`: time of an update, None: not an
     update.
     """
@@ -73,13 +73,13 @@ def cells_of(line: str, delimiter: str) -> list[str]:
     (['DISK', '8: "LS300S P10"', '', ''], ['WORKER', '4K; read', '1,5'])
     """
     if f'{delimiter}"' in line or line.startswith('"'):
-        with contextlib.suppress(csv.Error, StopIteration):  # malformed: they are not quotes of a spreadsheet
+        with contextlib.suppress(csv.Error, StopIteration):  # malformed: they are not a spreadsheet's quotes
             return next(csv.reader((line,), delimiter=delimiter))
     return line.split(delimiter)
 
 
 def unquoted(cell: str) -> str:
-    """A cell that stands alone, without the quotes of a spreadsheet.
+    """A cell without the quotes of a spreadsheet.
 
     >>> unquoted('"4K; ""hot"" area"'), unquoted("64K, 70% read")
     ('4K; "hot" area', '64K, 70% read')
@@ -113,7 +113,7 @@ class Columns:
         return all(name in self._index for name in needed)
 
     def parse_row(self, line: str) -> Row | None:
-        """Parses a row; None: another kind of row. Raises ValueError when it is truncated or damaged."""
+        """Parse a row; None: another kind of row. Raises ValueError when it is truncated or damaged."""
         cells = cells_of(line, self._delimiter)
         first = self._index["target type"]
         if len(cells) <= first or cells[first] not in KINDS:
@@ -152,9 +152,9 @@ class Columns:
         return tuple((upper, count(cells[index + shift]) or 0) for upper, index in self._bins)
 
     def _shift(self, cells: Sequence[str]) -> int | None:
-        """Number of cells that commas within names add before the figures; None: malformed.
+        """Number of additional cells due to commas in names before the figures; None: malformed.
 
-        It is found where IOps are the sum of read and write IOps.
+        It is chosen so that IOps are the sum of read and write IOps.
         """
         indices = [self._index[name] for name in ("iops", "read iops", "write iops")]
         for shift in range(min(_MAX_COMMAS, len(cells) - max(indices))):

@@ -10,8 +10,8 @@ from sanpath.plugin import common_value
 from sanpath_collectors.iometer.numbers import number
 
 SECTOR_BYTES = 512
-"""Iometer counts the area in sectors of the disk, and aligns to them by default. Sectors of files and of nearly all
-disks have this size."""
+"""Iometer counts the area in sectors of the disk, and aligns to them by default. Files and nearly all disks have
+sectors of this size."""
 _COLUMNS = 8
 
 
@@ -65,7 +65,7 @@ class Specification:
 
     @property
     def align_bytes(self) -> int | None:
-        """What the addresses of its I/Os are multiples of; None: several, or unknown."""
+        """Alignment of the addresses of its I/Os; None: several, or unknown."""
         return common_value(line.align_bytes or SECTOR_BYTES for line in self.lines if line.share)
 
     @property

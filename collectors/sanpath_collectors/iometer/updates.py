@@ -1,4 +1,4 @@
-"""Turns updates of a running test into entities, samples and steps: one figure a target and update."""
+"""Turns updates of a running test into entities, samples and steps: one figure per target and update."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NS_PER_MS = 1_000_000
 
 @dataclass(slots=True)
 class _Target:
-    """The totals of one target since the begin of the test. `in_flight`: its queue depth, None: unknown."""
+    """The totals of one target since the beginning of the test. `in_flight`: its queue depth, None: unknown."""
 
     in_flight: int | None
     totals: Totals = field(default_factory=Totals)
@@ -29,7 +29,7 @@ class _Target:
     errors: int = 0
 
     def add(self, row: Row) -> None:
-        """Adds the figures of one update."""
+        """Add the figures of one update."""
         self.errors += row.errors
         for direction in DIRECTIONS:
             figures = row.figures[direction]
@@ -51,7 +51,7 @@ class _Target:
 class _Running:
     """The running test of the updates.
 
-    `updates`: number of updates; `name_counts`: rows a name in the latest one; `begin_emitted`: whether the
+    `updates`: number of updates; `name_counts`: rows per name in the latest one; `begin_emitted`: whether the
     step-begin event was yielded.
     """
 
@@ -99,7 +99,7 @@ class Updates:
         self.count = 0
 
     def items(self, update: Update) -> Iterator[Item]:
-        """Yields the items of one row."""
+        """Yield the items of one row."""
         row, seen_us = update.row, update.row.stamp_us
         # The end of a test has its means, which are the only rows with an access specification.
         if row.kind != "WORKER" or row.specification or seen_us is None:
@@ -111,7 +111,7 @@ class Updates:
             specification = next(iter(update.specifications.values())) if len(update.specifications) == 1 else None
             begin_us = seen_us - interval_us
             if self._ended_us is not None and self._ended_us < seen_us:
-                begin_us = max(begin_us, self._ended_us + 1)  # Intervals and time stamps are of two clocks.
+                begin_us = max(begin_us, self._ended_us + 1)  # Intervals and time stamps come from different clocks.
             test = self._running = _Running(self.count, update.version, specification, begin_us, seen_us)
         if not test.updates or seen_us - test.last_us > _UPDATE_GAP_US:
             test.updates += 1
@@ -123,7 +123,7 @@ class Updates:
         yield from self._target(test, row, seen_us, interval_us)
 
     def end(self) -> Iterator[Item]:
-        """Yields the items that end the running test."""
+        """Yield the items that end the running test."""
         test, self._running = self._running, None
         if test is None:
             return

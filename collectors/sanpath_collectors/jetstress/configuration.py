@@ -25,11 +25,11 @@ _ROOT = re.compile(r"\s*+(?:<\?xml[^>]*+>\s*+)?(?:<!--(?:(?!-->).)*+-->\s*+)*+<c
 _TYPICAL_ELEMENT = re.compile(r"<(?:JetstressVersionGenerated|TestDesignInfo|ExchangeProfile)\b")
 _MAJOR_VERSION = re.compile(r"(\d{1,4})(?!\d)", re.ASCII)
 _GLOBAL_THREADS_SINCE = 15
-"""Since Jetstress 2013 (version 15) ThreadCount is the number for all databases together, before it for each one."""
+"""Since Jetstress 2013 (version 15) ThreadCount is the total for all databases, before that for each one."""
 
 
 class ConfigurationReader(FormReader[XmlForm]):
-    """Reads one JetstressConfig.xml. It gives no samples, only the load with its settings."""
+    """Reads one JetstressConfig.xml. It yields no samples, only the load with its settings."""
 
     form = XmlForm
 

@@ -30,7 +30,7 @@ def time_us(text: str, order: Order) -> int | None:
 
 
 def time_us_in_name(name: str) -> int | None:
-    """Return the begin of the test from a file name such as `Performance_2015_7_17_14_9_16.html`.
+    """Return the beginning of the test from a file name such as `Performance_2015_7_17_14_9_16.html`.
 
     Microseconds since 1970 in local time. None: the name contains no time.
     """
@@ -80,8 +80,8 @@ class DateOrder:
             self._file_name_us = time_us_in_name(name)
 
     def decide(self) -> tuple[Order, bool]:
-        """Return the order of day and month, and whether it is certain. Without evidence, it is the order of the
-        United States."""
+        """Return the order of day and month, and whether it is certain. Without evidence, it is that of the United
+        States."""
         if self._certain_order is not None:
             return self._certain_order, True
         american, european = self._distance_us("mdy"), self._distance_us("dmy")
@@ -89,7 +89,7 @@ class DateOrder:
         return "dmy" if european < american else "mdy", is_unambiguous or european != american
 
     def _distance_us(self, order: Order) -> int:
-        """Return the distance of the first date from the time in the file name, or else from the last date."""
+        """Return the distance between the first date and the time in the file name, or else the last date."""
         first_us, last_us = time_us(self._first_date, order), time_us(self._last_date, order)
         if first_us is None or last_us is None:
             return 1 << 62

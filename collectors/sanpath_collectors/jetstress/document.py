@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sanpath_collectors.jetstress.dates import DateOrder
-from sanpath_collectors.jetstress.parse import folded, is_figure, measure
+from sanpath_collectors.jetstress.parse import fold, is_figure, measure
 from sanpath_collectors.jetstress.phases import Phases
 
 _MAX_ROWS = 100_000
-"""Limit of the headings, values and rows of a document, so that no file fills the memory."""
+"""Maximum headings, values and rows of a document, so that no file fills the memory."""
 _SECTIONS = frozenset(
     (
         *("testsummary", "databasesizingandthroughput", "jetstresssystemparameters", "databaseconfiguration"),
@@ -20,7 +20,7 @@ _SECTIONS = frozenset(
         *("checksumstatisticsall", "disksubsystemperformanceofchecksum", "testlog"),
     )
 )
-"""Headings that are recognised even in text that is not marked as a heading."""
+"""Headings that are recognised even in text not marked as a heading."""
 _FILE_NAME = re.compile(r"(?<![\w.-])[\w.-]+_\d{4}(?:_\d{1,2}){5}\.(?:blg|xml|html)", re.IGNORECASE)
 
 
@@ -54,7 +54,7 @@ class Document:
 
     def add_heading(self, text: str) -> None:
         """Begin a section."""
-        self._section, self._columns = folded(text), ()
+        self._section, self._columns = fold(text), ()
         if len(self.headings) < _MAX_ROWS:
             self.headings.append(text)
 
@@ -63,7 +63,7 @@ class Document:
         if len(texts) == 2:
             self.add_value(*texts)
         elif len(texts) > 2 and self._is_header(texts):
-            self._columns = [folded(text) for text in texts]
+            self._columns = [fold(text) for text in texts]
         elif len(texts) > 2 and len(texts) == len(self._columns):
             self.add_row(Row(self._section, texts[0], dict(zip(self._columns[1:], texts[1:], strict=True))))
         elif len(texts) == 1:
@@ -73,11 +73,11 @@ class Document:
         """Whether a row is a header: it has no figures, and is the first row of a table or names a measure."""
         if any(is_figure(text) for text in texts[1:]):
             return False
-        return not self._columns or any(measure(folded(text)) for text in texts)
+        return not self._columns or any(measure(fold(text)) for text in texts)
 
     def add_value(self, label: str, text: str) -> None:
         """Add a labelled value."""
-        name = folded(label)
+        name = fold(label)
         if name and len(self.values) < _MAX_ROWS:
             self.values.setdefault(name, text)
         self.order.add_date(text)
@@ -97,5 +97,5 @@ class Document:
                 self.order.add_date(date)
                 for file_name in _FILE_NAME.findall(line):
                     self.order.add_file_name(file_name)
-            elif folded(line[:80]) in _SECTIONS:
+            elif fold(line[:80]) in _SECTIONS:
                 self.add_heading(line.strip())

@@ -12,9 +12,9 @@ _CELLS = frozenset(("td", "th"))
 _BREAKS = frozenset(("br", "p", "div", "li"))
 _ROW_ENDS = frozenset(("tr", "thead", "tbody", "table", "fieldset", "body", "html"))
 _LONGEST_CELL = 1 << 20
-"""In characters; the remainder of a longer cell is dropped."""
+"""Maximum characters of a cell; the rest is dropped."""
 _LONGEST_TAG = 16 << 10
-"""Limit of a tag with its attributes, which take fifty times their length in memory. A report has no attributes."""
+"""Maximum length of a tag with its attributes, which take fifty times that in memory. A report has no attributes."""
 
 
 class HtmlForm:

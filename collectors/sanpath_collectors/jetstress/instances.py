@@ -13,8 +13,8 @@ from sanpath_collectors.jetstress.parse import decimal_mark, measure, number
 
 _VOLUME = re.compile(r"(Database|Log)\s*\((.+)\)", re.IGNORECASE)
 _HEADINGS = ("transactionalioperformance", "disksubsystemperformance")
-"""Headings of the tables with the I/O of the test: by instance since 2010, by volume in 2007. The I/O of checksums,
-maintenance and log replication has tables with other headings."""
+"""Headings of the tables with the test's I/O: by instance since 2010, by volume in 2007. The I/O of checksums,
+maintenance and log replication is in tables with other headings."""
 
 
 @dataclass(slots=True)

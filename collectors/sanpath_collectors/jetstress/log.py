@@ -1,4 +1,4 @@
-"""Reads the log of a test, from the console of JetstressCmd.exe or a file. It has times, but no figures."""
+"""Reads the log of a test, from the console of JetstressCmd.exe or a file. It contains times, but no figures."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _TYPICAL_MESSAGE = re.compile(
     re.IGNORECASE,
 )
 _LONGEST_LINE = 1 << 20
-"""In characters; a longer line is dropped, so that no file fills the memory."""
+"""Maximum characters of a line; longer ones are dropped, so that no file fills the memory."""
 
 
 class LogReader(ResultReader):
-    """Reads begin and end of a test from its log, so that counters of the host can be assigned to it."""
+    """Reads the beginning and end of a test from its log, so that counters of the host can be assigned to it."""
 
     def __init__(self, load: str) -> None:
         super().__init__(load)

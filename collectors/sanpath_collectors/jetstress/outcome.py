@@ -23,7 +23,7 @@ from sanpath.plugin import (
 from sanpath_collectors.jetstress.dates import time_us, time_us_in_name
 from sanpath_collectors.jetstress.document import Document
 from sanpath_collectors.jetstress.instances import Instance, instances
-from sanpath_collectors.jetstress.parse import decimal_mark, folded, number
+from sanpath_collectors.jetstress.parse import decimal_mark, fold, number
 from sanpath_collectors.jetstress.tables import LOAD
 
 _ASSUMED_DURATION_US = 60_000_000
@@ -31,7 +31,7 @@ _ASSUMED_DURATION_US = 60_000_000
 _LONGEST_SECONDS = 1e7
 """Limit of a test's length; a larger value comes from a damaged file."""
 _ROUNDING_RATIO = 0.02
-"""Limit of the relative difference that rounding to three decimals causes in a sum."""
+"""Maximum relative difference that rounding to three decimals causes in a sum."""
 _TYPE = re.compile(r"\b(Performance|Stress|Database ?Backup|Streaming ?Backup|Soft[- ]?Recovery)\b", re.IGNORECASE)
 _ACHIEVED = ("achievedtransactionaliopersecond", "achievediopersecond")
 _TARGET = ("targettransactionaliopersecond", "targetiopersecond")
@@ -57,7 +57,7 @@ class Times:
 
 
 class Outcome:
-    """The items of one report. `name`: of the file, "" where it is not known."""
+    """The items of one report. `name`: of the file, "" if unknown."""
 
     def __init__(self, load: str, document: Document, name: str) -> None:
         self._load, self._document, self._name = load, document, name
@@ -99,7 +99,7 @@ class Outcome:
     def _attributes(self) -> dict[str, str | int | float | bool | None]:
         values = self._values
         threads = number(values.get("threadcount", "").partition("(")[0])
-        is_per_database = "per" in folded(values.get("threadcount", "").partition("(")[2])
+        is_per_database = "per" in fold(values.get("threadcount", "").partition("(")[2])
         databases = len({instance.name for instance in self._instances if not instance.is_log})
         files = self._first_number("databasefilescount", "databasefiles")
         profile = LoadProfile(
@@ -120,7 +120,7 @@ class Outcome:
 
     @property
     def _passed(self) -> bool | None:
-        return {"pass": True, "fail": False}.get(folded(self._values.get("overalltestresult", ""))[:4])
+        return {"pass": True, "fail": False}.get(fold(self._values.get("overalltestresult", ""))[:4])
 
     def _figure(self, *labels: str) -> float | None:
         text = next((self._values[label] for label in labels if label in self._values), "")
@@ -171,7 +171,7 @@ class Outcome:
             kinds = {"badpages": "bad", "correctablepages": "correctable", "wrongpagenumberpages": "misplaced"}
             counts = {kind: number(row.cells.get(column, "")) for column, kind in kinds.items()}
             texts = [f"{count:.0f} {kind} pages" for kind, count in counts.items() if count]
-            if texts and "sum" not in folded(row.name):
+            if texts and "sum" not in fold(row.name):
                 remarks.append((row.name, ", ".join(texts)))
         return remarks
 

@@ -31,8 +31,8 @@ _QUANTITIES: dict[str, Literal["latency", "ops", "bytes"]] = {
 class Measure:
     """The quantity in a column.
 
-    `scale`: factor that converts a latency to seconds. `is_log`: whether it is of the log files; None: the name of
-    the row contains that.
+    `scale`: factor that converts a latency to seconds. `is_log`: whether it is of the log files; None: the row's name
+    tells.
     """
 
     quantity: Literal["latency", "ops", "bytes"]
@@ -41,13 +41,13 @@ class Measure:
     scale: float = 1.0
 
 
-def folded(text: str) -> str:
-    """Fold a name: remove what differs between versions."""
+def fold(text: str) -> str:
+    """Fold a name: remove differences between versions."""
     return re.sub(r"[^a-z0-9]", "", text.lower())
 
 
 def measure(column: str) -> Measure | None:
-    """Return the measure in a column with this folded name. None: the column has another content.
+    """Return the measure in a column with this folded name. None: the column has other content.
 
     Database latencies are milliseconds; those of 2007, of logical disks, are seconds.
     """
@@ -65,7 +65,7 @@ def decimal_mark(texts: Iterable[str]) -> tuple[Literal[".", ","], bool]:
     """Return the decimal mark in the figures of one report, and whether it is certain.
 
     It depends on the culture of the machine. A mark that occurs twice in a figure, or before the other mark, groups
-    thousands. So does a mark that always stands before three digits when the other does not.
+    thousands. So does a mark that is always followed by three digits if the other is not.
     """
     figures = [text for text in (re.sub(r"\s", "", text) for text in texts) if re.fullmatch(r"-?[\d.,]+", text)]
     for text in figures:

@@ -22,12 +22,12 @@ _END = re.compile(r"performance logging (?:has )?ended|dispatching transactions 
 _ERROR = re.compile(r"\b(?:error|failed|failure|exception)\b", re.IGNORECASE)
 _NO_ERROR = re.compile(r"\b(?:0|no) errors?\b", re.IGNORECASE)
 _MAX_ERRORS = 20
-"""Messages of errors that are kept; further ones say nothing new."""
+"""Maximum error messages that are kept; further ones say nothing new."""
 
 
 @dataclass(slots=True)
 class Phases:
-    """Times as written in the log, "" where it has none.
+    """Times as written in the log, "" if it has none.
 
     `first`, `last`: of its lines. `begin`, `end`: of the load. `logging_begin`: of the performance log.
     `prerequisites_attained`: the database cache is filled. `errors`: time and text of the first lines about errors.
@@ -62,5 +62,5 @@ class Phases:
 
     @property
     def measurement_begin(self) -> str:
-        """The time from which the figures of the report are taken."""
+        """The beginning of the report's figures."""
         return self.prerequisites_attained or self.logging_begin

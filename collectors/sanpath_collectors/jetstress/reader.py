@@ -21,12 +21,12 @@ class JetstressReader(SelectingReader):
     _name = ""
 
     def read(self, file: ResultFile) -> Iterator[Item]:
-        """Read the complete file. Its name can contain the begin of the test."""
+        """Read the complete file. Its name may contain the beginning of the test."""
         self._name = file.name
         yield from super().read(file)
 
     def new_reader(self, head: bytes) -> ResultReader:
-        """Return a reader for a file, which it tells the name."""
+        """Return a reader for a file, and pass it the file's name."""
         reader = super().new_reader(head)
         if isinstance(reader, Report):
             reader.file_name = self._name

@@ -50,7 +50,7 @@ class FormReader(ResultReader, Generic[FormT]):
 
 
 class Report(FormReader[FormT]):
-    """Reads one report. `file_name`: can contain the begin of the test; "" where it is not known."""
+    """Reads one report. `file_name`: may contain the beginning of the test; "" if unknown."""
 
     file_name = ""
 

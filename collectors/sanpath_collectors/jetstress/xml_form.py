@@ -11,19 +11,19 @@ from defusedxml.ElementTree import DefusedXMLParser
 
 from sanpath.plugin import CollectorError, Failure
 from sanpath_collectors.jetstress.document import Document, Row
-from sanpath_collectors.jetstress.parse import folded, measure
+from sanpath_collectors.jetstress.parse import fold, measure
 
 _NAMES = ("name", "instance", "instancename", "databaseinstance", "database", "databasename", "logicaldisk")
 _LONGEST_TEXT = 1 << 20
-_DEEPEST = 200
-"""Limit of nested elements."""
+_MAX_DEPTH = 200
+"""Maximum depth of nested elements."""
 
 
 @dataclass(slots=True)
 class _Element:
     """An open element.
 
-    `section`: tags and titles of the elements around it, and its own. `values`: name and text of its attributes and
+    `section`: tags and titles of the surrounding elements, and its own. `values`: name and text of its attributes and
     leaf elements. `size`: length of its text. `has_children`: it contains elements.
     """
 
@@ -73,13 +73,13 @@ class XmlForm:
         """Begin an element. The parser calls this."""
         if self.cut:
             return
-        name = folded(tag.rpartition("}")[2])
+        name = fold(tag.rpartition("}")[2])
         self.elements[name] = self.elements.get(name, 0) + 1
-        values = [(folded(key.rpartition("}")[2]), value) for key, value in attributes.items()]
+        values = [(fold(key.rpartition("}")[2]), value) for key, value in attributes.items()]
         if self._open:
             self._open[-1].has_children = True
-        if len(self._open) < _DEEPEST:
-            title = next((folded(value) for key, value in values if key in ("name", "title", "heading")), "")
+        if len(self._open) < _MAX_DEPTH:
+            title = next((fold(value) for key, value in values if key in ("name", "title", "heading")), "")
             outer = self._open[-1].section if self._open else ""
             # A section is an element that contains elements; its tag or title identifies it.
             self._open.append(_Element(name, f"{outer} {name} {title}".strip(), values=values))
@@ -99,7 +99,7 @@ class XmlForm:
         element = self._open.pop()
         text = "".join(element.text).strip()
         if not element.has_children:
-            for name, value in _named_value(element, text):
+            for name, value in _leaf_values(element, text):
                 if self._open:
                     self._open[-1].values.append((name, value))
             self.document.add_text(text)
@@ -114,12 +114,12 @@ class XmlForm:
         """End the document. The parser calls this."""
 
 
-def _named_value(element: _Element, text: str) -> Iterator[tuple[str, str]]:
+def _leaf_values(element: _Element, text: str) -> Iterator[tuple[str, str]]:
     """Yield the value of a leaf element, if it has one.
 
     `<DatabaseReadsPerSec>38.1</DatabaseReadsPerSec>`, or `<Value Name="DatabaseReadsPerSec">38.1</Value>`.
     """
     if text:
         attributes = dict(element.values)
-        names = (folded(attributes[key]) for key in ("name", "label", "counter") if key in attributes)
+        names = (fold(attributes[key]) for key in ("name", "label", "counter") if key in attributes)
         yield next(names, element.tag), text

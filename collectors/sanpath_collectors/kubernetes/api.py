@@ -15,14 +15,14 @@ _EXPIRED = 410
 
 
 class ForbiddenError(CollectorError):
-    """This account may not read the object; others it may."""
+    """This account may not read the object; others may be readable."""
 
     def __init__(self, message: str) -> None:
         super().__init__(Failure.REFUSED, message)
 
 
 class Api:
-    """One API server. `token`: reads the present token, "": none is sent."""
+    """One API server. `token`: reads the current token, "": none is sent."""
 
     def __init__(self, http: Http, token: Callable[[], Awaitable[str]]) -> None:
         self._http, self._token = http, token
@@ -33,9 +33,9 @@ class Api:
         return None if reply.status == 404 else _object(reply, path)
 
     async def items(self, path: str, name: str = "") -> list[Mapping[str, Any]]:
-        """Return all objects of a list, or only that of a name. Raises CollectorError, as `get`.
+        """Return all objects of a list, or only the one with a name. Raises CollectorError, as `get`.
 
-        A list whose continuation has expired in between is read once more, from the beginning.
+        A list whose continuation has expired meanwhile is read once more, from the beginning.
         """
         for _ in range(2):
             items = await self._pages(path, {"fieldSelector": f"metadata.name={name}"} if name else {})

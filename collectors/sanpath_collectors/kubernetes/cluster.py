@@ -1,4 +1,4 @@
-"""Reads the pods of the loads and everything behind them: a request for each object, each object once."""
+"""Reads the pods of the loads and everything behind them: one request per object, each object once."""
 
 from __future__ import annotations
 
@@ -44,22 +44,22 @@ class Snapshot:
         return {pod.local_id: pod for pods in self.pods.values() for pod in pods}
 
     def volumes_by_pod(self) -> Mapping[str, Sequence[tuple[str, Volume]]]:
-        """Return a pod's local id → (mount, volume) of each that it uses; nothing for a pod without one."""
+        """Return a pod's local id → (mount, volume) of each volume that it uses; pods without one are missing."""
         found: defaultdict[str, list[tuple[str, Volume]]] = defaultdict(list)
         for (pod_id, mount), volume in self.volumes.items():
             found[pod_id].append((mount, volume))
         return found
 
 
-async def pods_of(api: Api, targets: Sequence[Target]) -> dict[Target, list[Pod]]:
-    """Return the pods of each target. Raises CollectorError where pods may not be read."""
+async def read_pods(api: Api, targets: Sequence[Target]) -> dict[Target, list[Pod]]:
+    """Return the pods of each target. Raises CollectorError if pods may not be read."""
     return {target: await _pods(api, target) for target in targets}
 
 
 async def snapshot(api: Api, targets: Sequence[Target]) -> Snapshot:
     """Read pods, nodes, claims, volumes, attachments and classes. Raises CollectorError."""
     reader = _Reader(api)
-    result = Snapshot(await pods_of(api, targets), unreadable=reader.unreadable)
+    result = Snapshot(await read_pods(api, targets), unreadable=reader.unreadable)
     for target, pods in result.pods.items():
         for pod in pods:
             if pod.node and pod.node not in result.nodes:
@@ -73,11 +73,11 @@ async def snapshot(api: Api, targets: Sequence[Target]) -> Snapshot:
 async def _pods(api: Api, target: Target) -> list[Pod]:
     name = "" if "*" in target.pod else target.pod
     items = await api.items(f"/api/v1/namespaces/{target.namespace}/pods", name)
-    return parse.chosen([parse.pod(item) for item in items], target.pod)
+    return parse.select_pods([parse.pod(item) for item in items], target.pod)
 
 
 class _Reader:
-    """Reads objects, each once, and notes what may not be read."""
+    """Reads objects, each once, and records what may not be read."""
 
     def __init__(self, api: Api) -> None:
         self._api = api
@@ -126,13 +126,13 @@ class _Reader:
         )
 
     async def _class_parameters(self, name: str, driver: str) -> dict[str, str]:
-        """Return the parameters of a storage class with the driver's default; {} where the class cannot be read."""
+        """Return the parameters of a storage class with the driver's default; {} if the class cannot be read."""
         if not name or await self.get(_STORAGE, "storageclasses", name) is None:
             return {}
         return {**default_parameters(driver), **await self._parameters("storageclasses", name)}
 
     async def _parameters(self, resource: str, name: str) -> dict[str, str]:
-        """Return the parameters of a class; {} where none of the name can be read."""
+        """Return the parameters of a class; {} if it cannot be read."""
         return strings((await self.get(_STORAGE, resource, name) or {}).get("parameters")) if name else {}
 
     async def _attachment(self, volume: Mapping[str, Any], node_name: str) -> tuple[bool | None, dict[str, str]]:

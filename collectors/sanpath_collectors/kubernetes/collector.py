@@ -1,4 +1,4 @@
-"""Reads a cluster: everything with the inventory, and at each poll the pods, to see whether one has moved."""
+"""Reads a cluster: everything for the inventory, and the pods at each poll, to see whether one has moved."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Kubernetes(Collector[KubernetesConfig]):
         self._reported: set[tuple[object, ...]] = set()
 
     async def open(self, ctx: Context) -> None:
-        """Connect. Raises CollectorError where the API server does not answer or refuses this account."""
+        """Connect. Raises CollectorError if the API server does not answer or refuses this account."""
         await self.close()
         config = self.config
         in_pod = config.token is None and config.token_file is None and config.client_certificate is None
@@ -86,9 +86,9 @@ class Kubernetes(Collector[KubernetesConfig]):
             yield item
 
     async def poll(self, ctx: Context) -> AsyncIterator[Item]:
-        """Yield the events of the pods since the last poll, then an inventory; and, once, what is not known."""
+        """Yield the events of the pods since the last poll, then an inventory; and, once, what is unknown."""
         before = self._snapshot.pods_by_id()
-        if await cluster.pods_of(self._api, self._targets) != self._snapshot.pods:
+        if await cluster.read_pods(self._api, self._targets) != self._snapshot.pods:
             self._snapshot = await cluster.snapshot(self._api, self._targets)
             for change in events.changes(before, self._snapshot, ctx.clock.now_us()):
                 yield change

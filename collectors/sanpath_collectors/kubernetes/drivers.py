@@ -1,14 +1,4 @@
-"""What is behind a volume: the identifiers of its LUN, its name at the array, or the ports that present it.
-
-The volume is part of a PersistentVolume, or is written directly into a pod:
-
-    "csi": {"driver": "csi-powerstore.dellemc.com", "volumeHandle": "6fe2…/PS4ebb8d4e8488/scsi", "fsType": "ext4"}
-    "iscsi": {"targetPortal": "10.20.0.11:3260", "iqn": "iqn.2010-06.com.purestorage:…", "lun": 3}
-    "fc": {"wwids": ["3624a93706c1b16ce1c034d1c00013918"]}
-
-Some CSI drivers report the identifiers of a LUN only when they attach it: in `status.attachmentMetadata` of the
-VolumeAttachment, which is the publish context of the driver.
-"""
+"""The storage behind a volume: the identifiers of its LUN, its name at the array, or the ports that present it."""
 
 from __future__ import annotations
 
@@ -30,18 +20,18 @@ _IBM = "block.csi.ibm.com"
 _PORTAL_KEYS = re.compile(r"portals?|targetPortal|PORTAL[0-9]+|NVMETCPPORTAL[0-9]+|p[0-9]+|nvmeTargetIPs")
 """Keys of portals: iscsi.csi.k8s.io and democratic-csi, Dell (PORTAL0), NetApp Trident (p1, nvmeTargetIPs)."""
 _PATHS = ("/subscriptions/", "projects/")
-"""Beginnings of handles that are paths: Azure disks and Google disks. The name is at the end."""
+"""Prefixes of handles that are paths: Azure disks and Google disks. The name is at the end."""
 _FILE_SYSTEMS = ("nfs", "cephfs", "glusterfs", "azureFile")
 _FILE_DRIVERS = re.compile(r"(^|[.-])(nfs|cephfs|efs|smb|file|filestore|isilon|azurefile)([.-]|$)")
 
 
 @dataclass(frozen=True, slots=True)
 class Backing:
-    """What is behind a volume.
+    """The storage behind a volume.
 
     `driver`: the CSI driver, or the kind of an in-tree volume. `name`: of the volume at its array, or pool and image.
     `naa`, `eui`: identifiers of its LUN. `device`: kernel name of a device of the node. `addresses`, `wwpns`: of the
-    target ports that present it. `is_file`: a share of a file server. "" and (): not known.
+    target ports that present it. `is_file`: a share of a file server. "" and (): unknown.
     """
 
     driver: str
@@ -55,12 +45,12 @@ class Backing:
 
     @property
     def is_lun(self) -> bool:
-        """Whether the node's block device is known by an identifier or by its name."""
+        """Whether the node's block device is known by an identifier or by name."""
         return bool(self.naa or self.eui or self.device)
 
 
 def backing(volume: Mapping[str, Any], attached: Mapping[str, str]) -> Backing | None:
-    """Return what is behind a volume. None: nothing outside of the node, such as an emptyDir.
+    """Return the storage behind a volume. None: nothing outside the node, for example an emptyDir.
 
     `attached`: the publish context of its attachment, {}: none.
     """
@@ -127,7 +117,7 @@ def _is_file(driver: str, attributes: Mapping[str, str], attached: Mapping[str, 
 
 
 def _image(attributes: Mapping[str, str], handle: str) -> str:
-    """Return pool, namespace and name of an RBD image. A static volume has the name of the image as its handle."""
+    """Return pool, namespace and name of an RBD image. The handle of a static volume is the image's name."""
     image = attributes.get("imageName") or (handle if attributes.get("staticVolume") == "true" else "")
     names = [attributes.get("pool", ""), attributes.get("radosNamespace", ""), image]
     return "/".join(filter(None, names)) if image else ""
@@ -153,7 +143,7 @@ def _rbd(volume: Mapping[str, Any]) -> Backing:
 
 
 def _local(volume: Mapping[str, Any]) -> Backing:
-    """Return a path on the node: a device below /dev, by its identifier or by its name; or a folder."""
+    """Return a path on the node: a device below /dev, by its identifier or by name; or a folder."""
     path = text(volume.get("path"))
     name = path.rpartition("/")[2]
     if path.startswith("/dev/disk/by-id/"):
@@ -161,8 +151,8 @@ def _local(volume: Mapping[str, Any]) -> Backing:
     return Backing("local", path, device=name if path == f"/dev/{name}" else "")
 
 
-def _named(kind: str, field: str) -> Reader:
-    """Return the reader of an in-tree volume of a cloud: the last component of its identifier is its name."""
+def _name_reader(kind: str, field: str) -> Reader:
+    """Return the reader of an in-tree cloud volume: its name is the last component of its identifier."""
 
     def read(volume: Mapping[str, Any]) -> Backing:
         return Backing(kind, text(volume.get(field)).rpartition("/")[2])
@@ -176,14 +166,14 @@ _KINDS: Mapping[str, Reader] = {
     "rbd": _rbd,
     "local": _local,
     "hostPath": _local,
-    "awsElasticBlockStore": _named("awsElasticBlockStore", "volumeID"),
-    "azureDisk": _named("azureDisk", "diskName"),
-    "gcePersistentDisk": _named("gcePersistentDisk", "pdName"),
+    "awsElasticBlockStore": _name_reader("awsElasticBlockStore", "volumeID"),
+    "azureDisk": _name_reader("azureDisk", "diskName"),
+    "gcePersistentDisk": _name_reader("gcePersistentDisk", "pdName"),
 }
 
 
 def _addresses(portals: Iterable[str]) -> tuple[str, ...]:
-    """Return the IP addresses of portals, without port, each once. A value may hold several.
+    """Return the IP addresses of portals, without ports, each once. A value may contain several.
 
     >>> _addresses(["10.20.0.11:3260", '["10.20.0.12:3260"]', "10.0.0.1,10.0.0.2", "[fd00::1]:3260", "fd00::2"])
     ('10.20.0.11', '10.20.0.12', '10.0.0.1', '10.0.0.2', 'fd00::1', 'fd00::2')

@@ -1,4 +1,4 @@
-"""Events: a pod moved, restarted or ended, and what is not known of a load. No I/O."""
+"""Events: a pod moved, restarted or ended, and what is unknown about a load. No I/O."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _ENDED = ("Succeeded", "Failed")
 
 
 def changes(before: Mapping[str, Pod], snapshot: Snapshot, seen_us: int) -> Iterator[Event]:
-    """Yield what has happened to the pods since `before`."""
+    """Yield changes of the pods since `before`."""
     current = snapshot.pods_by_id()
     for local_id, old in before.items():
         new = current.get(local_id)
@@ -30,7 +30,7 @@ _MOVED = "its I/O takes another node's paths from here on; compare no steps befo
 
 
 def problems(snapshot: Snapshot, seen_us: int) -> Iterator[Event]:
-    """Yield what is not known of a load, with the reason and the consequence."""
+    """Yield what is unknown about a load, with the reason and the consequence."""
     volumes_by_pod = snapshot.volumes_by_pod()
     for target, pods in snapshot.pods.items():
         if not pods:
@@ -44,13 +44,13 @@ def problems(snapshot: Snapshot, seen_us: int) -> Iterator[Event]:
                 consequence = "its I/O goes to the disks of the node itself"
                 yield _unknown(seen_us, pod.local_id, "volume", "the pod uses no claim", consequence)
             for volume in volumes:
-                if (why := _why_unknown(volume, pod)) is not None:
+                if (why := _unknown_reason(volume, pod)) is not None:
                     name = f"{pod.local_id}/{volume.claim}"
                     yield _unknown(seen_us, name, "volume", why, "the load is not joined to a volume")
 
 
-def _why_unknown(volume: Volume, pod: Pod) -> str | None:
-    """Return why nothing is known behind a claim; None: something is."""
+def _unknown_reason(volume: Volume, pod: Pod) -> str | None:
+    """Return why nothing is known about the storage of a claim; None: something is."""
     if not volume.name:
         return "the claim is not bound to a volume"
     if volume.backing is None:

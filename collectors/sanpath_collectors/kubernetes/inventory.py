@@ -20,7 +20,7 @@ End = tuple[str, str]
 
 
 def _labels(pods: Mapping[str, Pod]) -> dict[str, str]:
-    """Return local id of a pod → what people call it: its name, with the namespace where two have the same."""
+    """Return local id of a pod → its name for people, with the namespace if two pods have the same name."""
     counts = Counter(pod.name for pod in pods.values())
     return {
         local_id: pod.name if counts[pod.name] == 1 else f"{pod.name}.{pod.namespace}"
@@ -29,20 +29,20 @@ def _labels(pods: Mapping[str, Pod]) -> dict[str, str]:
 
 
 def items(snapshot: Snapshot, arrays: Mapping[str, str]) -> Iterator[Item]:
-    """Yield nodes, pods, claims and what is behind them, and the links from loads to all of these, each once.
+    """Yield nodes, pods, claims and the storage behind them, and the links from loads to these, each once.
 
     `arrays`: driver or storage class → the source that reads the array.
     """
     reported: defaultdict[tuple[object, ...], list[Item]] = defaultdict(list)
     for item in _items(snapshot, arrays):
-        alike = reported[_key(item)]
-        if item not in alike:
-            alike.append(item)
+        key = reported[_key(item)]
+        if item not in key:
+            key.append(item)
             yield item
 
 
 def _key(item: Item) -> tuple[object, ...]:
-    """Return what equal items have in common: a job may have thousands of pods, too many to compare each to all."""
+    """Return a key that equal items share: a job may have thousands of pods, too many to compare all pairs."""
     if isinstance(item, SourceEntity):
         return item.kind, item.local_id
     return item.relation, item.from_end, item.to_end
@@ -116,7 +116,7 @@ def _evidence(volume: Volume) -> str:
 
 
 def _behind(volume: Volume, node: Node | None, arrays: Mapping[str, str]) -> Iterator[Item | End]:
-    """Yield the entities behind a claim and their links; and, as (kind, name), what the load addresses there.
+    """Yield the entities behind a claim and their links; and, as (kind, name), the target of the load there.
 
     The LUN of the node if an identifier joins it, else the volume by its name, else the target ports.
     """
@@ -146,7 +146,7 @@ def _lun(lun: str, node: Node, behind: Backing, volume: Volume) -> SourceEntity:
 
 
 def _volume(behind: Backing, volume: Volume) -> Iterator[Item]:
-    """Yield a volume that no identifier joins to an array, with the limits that its class sets, and its array."""
+    """Yield a volume that no identifier joins to an array, with the limits of its class, and its array."""
     cloud = limits.cloud_of(behind.driver)
     limit = limits.volume_limit(behind.driver, volume.parameters, volume.size_bytes)
     attributes = {
@@ -169,7 +169,7 @@ def _load(
     labels: Mapping[str, str],
     targets: Mapping[tuple[str, str], list[End]],
 ) -> Iterator[Item]:
-    """Yield the links of a load to its pods and to what it addresses. Each of several pods is a job of the load."""
+    """Yield the links of a load to its pods and its targets. Each of several pods is a job of the load."""
     load: End = ("load", target.load)
     for pod in pods:
         job = load

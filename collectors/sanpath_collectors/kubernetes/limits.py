@@ -1,4 +1,4 @@
-"""Limits of cloud volumes and instances, by what storage classes set and what types allow. No I/O."""
+"""Limits of cloud volumes and instances, from storage classes and types. No I/O."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _GIB = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class _Driver:
-    """Names of parameters. `throughput_unit`: bytes a second of a number without a suffix."""
+    """Names of parameters. `throughput_unit`: unit of a number without a suffix, in bytes a second."""
 
     cloud: str
     type: str
@@ -30,24 +30,24 @@ _DRIVERS = {
         "google", "type", "pd-standard", "provisioned-iops-on-create", "provisioned-throughput-on-create", 1 << 20
     ),
 }
-"""CSI driver → its parameters, from the documents of the drivers."""
+"""CSI driver → its parameters, according to the driver's documentation."""
 _IN_TREE = {
     "awsElasticBlockStore": "ebs.csi.aws.com",
     "azureDisk": "disk.csi.azure.com",
     "gcePersistentDisk": "pd.csi.storage.gke.io",
 }
 _PROVIDERS = {"aws": "amazon", "azure": "azure", "gce": "google"}
-"""Beginning of a node's providerID → the cloud."""
+"""Prefix of a node's providerID → the cloud."""
 
 
 def cloud_of(driver: str) -> Cloud | None:
-    """Return the cloud whose volumes a driver serves. None: not a driver of a cloud."""
+    """Return the cloud of a driver. None: it is not a cloud's driver."""
     known = _DRIVERS.get(_IN_TREE.get(driver, driver))
     return next((cloud for cloud in clouds() if known is not None and cloud.key == known.cloud), None)
 
 
 def volume_type(driver: str, parameters: Mapping[str, str]) -> str:
-    """Return the type of a cloud volume; "": not known.
+    """Return the type of a cloud volume; "": unknown.
 
     >>> volume_type("ebs.csi.aws.com", {}), volume_type("ebs.csi.aws.com", {"type": "io2"})
     ('', 'io2')
@@ -57,7 +57,7 @@ def volume_type(driver: str, parameters: Mapping[str, str]) -> str:
 
 
 def default_parameters(driver: str) -> dict[str, str]:
-    """Return the parameters of a volume whose class sets none; {}: not known.
+    """Return the parameters of a volume whose class sets none; {}: unknown.
 
     In-tree EBS made gp2, and gp3 once it was migrated to CSI.
 
@@ -70,7 +70,7 @@ def default_parameters(driver: str) -> dict[str, str]:
 
 
 def volume_limit(driver: str, parameters: Mapping[str, str], size_bytes: float | None) -> CloudLimit:
-    """Return the limits of a cloud volume: what its class sets, else what its type allows.
+    """Return the limits of a cloud volume: those of its class, else those of its type.
 
     >>> volume_limit("ebs.csi.aws.com", {"type": "gp3", "iops": "6000", "throughput": "250"}, None)
     CloudLimit(ops_per_second=6000.0, bytes_per_second=262144000.0)
@@ -90,7 +90,7 @@ def volume_limit(driver: str, parameters: Mapping[str, str], size_bytes: float |
 
 
 def instance_limit(provider_id: str, instance_type: str) -> CloudLimit:
-    """Return the limits of all volumes of an instance together; unknown where they depend on host caching.
+    """Return the total limits of all volumes of an instance; unknown if they depend on host caching.
 
     >>> instance_limit("aws:///eu-central-1a/i-0abc", "m5.large").ops_per_second is None
     True

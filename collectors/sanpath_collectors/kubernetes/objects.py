@@ -1,4 +1,4 @@
-"""Values of API objects, whose fields may be absent, and quantities such as 100Gi."""
+"""Values of API objects, whose fields may be missing, and quantities such as 100Gi."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 from sanpath.plugin import json_object
 
 _QUANTITY = re.compile(r"([0-9]{1,30}(?:\.[0-9]{0,30})?)(?:[eE]([+-]?[0-9]{1,2})|([numkMGTPE]|[KMGTPE]i)?)")
-_MOST = 1e30
-"""Limit of a quantity; a larger one is no size of a volume."""
+_MAX_QUANTITY = 1e30
+"""Larger quantities are not sizes of a volume."""
 _FACTORS = {"n": 1e-9, "u": 1e-6, "m": 1e-3, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
 _FACTORS |= {f"{letter}i": 1024.0**power for power, letter in enumerate("KMGTPE", start=1)}
 
@@ -21,7 +21,7 @@ def text(value: object) -> str:
 
 
 def child(value: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
-    """Return the object below an object, by the names of the fields on the way; {}: there is none."""
+    """Return the object below an object, by the names of the fields leading to it; {}: there is none."""
     for name in names:
         value = json_object(value.get(name))
     return value
@@ -41,7 +41,7 @@ def quantity(value: object) -> float | None:
     (107374182400.0, 1.5, 12000000.0, 4.0, None, None)
     """
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return float(value) if 0 <= value < _MOST else None
+        return float(value) if 0 <= value < _MAX_QUANTITY else None
     match = _QUANTITY.fullmatch(text(value))
     if match is None:
         return None

@@ -31,7 +31,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Mount:
-    """A volume of a pod. `claim`: name of its claim, "": `inline` is the volume, written into the pod itself."""
+    """A volume of a pod. `claim`: name of its claim, "": the volume is `inline`, defined in the pod itself."""
 
     name: str
     claim: str
@@ -76,7 +76,7 @@ class Volume:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node. `label`: the host name that its operating system has. None and "": not known."""
+    """A node. `label`: the host name of its operating system. None and "": unknown."""
 
     name: str
     label: str
@@ -116,11 +116,11 @@ def pod(item: Mapping[str, Any]) -> Pod:
     )
 
 
-def chosen(pods: Sequence[Pod], pattern: str) -> list[Pod]:
-    """Return the running pods of a name or pattern; if none is running, the pod that was created last."""
-    fitting = [pod for pod in pods if fnmatchcase(pod.name, pattern)]
-    running = [pod for pod in fitting if pod.phase == "Running"]
-    return sorted(running, key=lambda pod: pod.name) or sorted(fitting, key=lambda pod: pod.created)[-1:]
+def select_pods(pods: Sequence[Pod], pattern: str) -> list[Pod]:
+    """Return the running pods with a name or pattern; if none is running, the most recently created one."""
+    matching = [pod for pod in pods if fnmatchcase(pod.name, pattern)]
+    running = [pod for pod in matching if pod.phase == "Running"]
+    return sorted(running, key=lambda pod: pod.name) or sorted(matching, key=lambda pod: pod.created)[-1:]
 
 
 def node(name: str, item: Mapping[str, Any] | None) -> Node:
@@ -151,9 +151,9 @@ def attachment_name(handle: str, driver: str, node_name: str) -> str:
 
 def _limit(spec: Mapping[str, Any], resource: str) -> float | None:
     """Return the limit of a pod: its own (Kubernetes 1.34), else the sum over its containers. None: unlimited."""
-    of_pod = quantity(child(spec, "resources", "limits").get(resource))
-    if of_pod is not None:
-        return of_pod
+    pod_limits = quantity(child(spec, "resources", "limits").get(resource))
+    if pod_limits is not None:
+        return pod_limits
     containers = json_objects(spec.get("containers"))
     return complete_sum(quantity(child(each, "resources", "limits").get(resource)) for each in containers)
 
@@ -162,7 +162,7 @@ def _mount(pod_name: str, volume: Mapping[str, Any]) -> Mount:
     name = text(volume.get("name"))
     claim = text(child(volume, "persistentVolumeClaim").get("claimName"))
     if not claim and "ephemeral" in volume:
-        # The claim of a generic ephemeral volume has the names of both (KEP-1698).
+        # The claim of a generic ephemeral volume is named after both (KEP-1698).
         claim = f"{pod_name}-{name}"
     inline = {} if claim else {key: json_object(value) for key, value in volume.items() if key != "name"}
     return Mount(name, claim, inline)

@@ -1,4 +1,4 @@
-"""A Linux host, this one or over SSH: its block devices and the paths to them, its ports and its processors."""
+"""A Linux host, this machine or one over SSH: its block devices and their paths, its ports and its processors."""
 
 from __future__ import annotations
 

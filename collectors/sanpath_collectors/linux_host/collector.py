@@ -1,4 +1,4 @@
-"""Polls a host: one request a poll, a few for an inventory."""
+"""Polls a host: one request per poll, a few for an inventory."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _OSRELEASE = "/proc/sys/kernel/osrelease"
 
 
 class LinuxHost(Collector[LinuxHostConfig]):
-    """A Linux host, this one or one over SSH."""
+    """A Linux host, this machine or one over SSH."""
 
     runs_in: ClassVar[Literal["loop", "thread"]] = "thread"
 
@@ -56,7 +56,7 @@ class LinuxHost(Collector[LinuxHostConfig]):
         self._threads = LoadThreads()
 
     async def open(self, ctx: Context) -> None:
-        """Logs in, and reads the host's name and devices. Raises MISCONFIGURED for a device that does not exist."""
+        """Log in, and read the host's name and devices. Raises MISCONFIGURED for a device that does not exist."""
         self._connected = Host(ctx.machine(self.config.ssh()), self.config.sudo)
         async with self.closed_on_failure():
             host = await self._connected.snapshot([_DISKSTATS, _STAT, _UPTIME, HOSTNAME, "/sys/block/dm-*/dm/name"])
@@ -71,7 +71,7 @@ class LinuxHost(Collector[LinuxHostConfig]):
             self._booted_us = await _boot_time(self._connected, host) if self.config.address is not None else None
 
     async def check(self, ctx: Context) -> Check:  # noqa: ARG002 - the base class' signature
-        """Returns the host, its kernel, the numbers of devices and paths, and what this account cannot read."""
+        """Return the host, its kernel, the numbers of devices and paths, and what this account cannot read."""
         clock_us = None if self._booted_us is None else await self._host.date_us()
         inventory = await self._read_inventory()
         disks = [name for name in inventory.selected if not name.startswith(("dm-", "loop"))]
@@ -99,9 +99,9 @@ class LinuxHost(Collector[LinuxHostConfig]):
         return Check(f"{self._name}: {', '.join([system, *counts])}", clock_us, tuple(unreadable))
 
     async def inventory(self, ctx: Context) -> AsyncIterator[SourceEntity | SourceLink]:  # noqa: ARG002 - the base class' signature
-        """Yields the host, its initiator ports, its block devices and the paths to them."""
+        """Yield the host, its initiator ports, its block devices and the paths to them."""
         self._inventory = await self._read_inventory()
-        # A path that no longer exists is still reported, as a path without I/O.
+        # A path that no longer exists is still reported, without I/O.
         for path, state in self._inventory.states().items():
             self._paths[path.id] = path
             self._states.setdefault(path.id, state)
@@ -109,9 +109,9 @@ class LinuxHost(Collector[LinuxHostConfig]):
             yield item
 
     async def poll(self, ctx: Context) -> AsyncIterator[Item]:
-        """Yields the counters of all devices at one moment, and the paths whose state has changed.
+        """Yield the counters of all devices at one moment, and the paths whose state has changed.
 
-        When devices were added or removed, it also yields an inventory.
+        If devices were added or removed, also yield an inventory.
         """
         snapshot = await self._host.snapshot(self._polled_files())
         seen_us = ctx.clock.now_us()
@@ -150,7 +150,7 @@ class LinuxHost(Collector[LinuxHostConfig]):
         await self._groups.search(self._host.machine, ctx.clock)
 
     async def close(self) -> None:
-        """Logs out."""
+        """Log out."""
         host, self._connected = self._connected, None
         if host is not None:
             await host.close()
@@ -176,7 +176,7 @@ class LinuxHost(Collector[LinuxHostConfig]):
                 yield path_entity(replace(path, target_state=None), state)
 
     async def _read_inventory(self) -> Inventory:
-        """Reads the current inventory."""
+        """Read the current inventory."""
         snapshot = await self._host.snapshot(FILES, NAMES)
         self._loops = loops(snapshot)
         inventory = Inventory(
@@ -221,9 +221,9 @@ async def _boot_time(host: Host, snapshot: Snapshot) -> int | None:
 
 
 def _device_name(configured: str, stats: Mapping[str, Sequence[int]], maps: Mapping[str, str]) -> str:
-    """The kernel's name of a configured device, which may be a kernel name, the name of a map or a path below /dev.
+    """The kernel's name of a configured device: a kernel name, the name of a map or a path below /dev.
 
-    Raises MISCONFIGURED when there is no such device.
+    Raises MISCONFIGURED if there is no such device.
     """
     name = configured.removeprefix("/dev/").removeprefix("mapper/")
     if (device := maps.get(name, name)) in stats:

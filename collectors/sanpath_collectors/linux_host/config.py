@@ -14,11 +14,11 @@ SSH_RIGHT = Right(
 )
 _SSH_KEYS = ("port", "user", "key_file", "password", "known_hosts")
 _TIMEOUT_SECONDS = 5.0
-"""How long a login over SSH may take, however short the polls are."""
+"""How long a login over SSH may take, even if polls are shorter."""
 
 
 class MachineConfig(SourceConfig):
-    """A Linux machine: the one that sanpath runs on, or one over SSH when it has an address."""
+    """A Linux machine: this machine, or one over SSH if it has an address."""
 
     address: str | None = Field(
         default=None,
@@ -50,11 +50,11 @@ class MachineConfig(SourceConfig):
 
     @property
     def extras(self) -> tuple[Extra, ...]:
-        """SSH, unless it is the machine that sanpath runs on."""
+        """SSH, unless it is this machine."""
         return () if self.address is None else (SSH_EXTRA,)
 
     def ssh(self) -> SshTarget | None:
-        """How to log in; None: the machine that sanpath runs on."""
+        """The login; None: this machine."""
         if self.address is None:
             return None
         return SshTarget(
@@ -69,7 +69,7 @@ class MachineConfig(SourceConfig):
 
 
 class LinuxHostConfig(MachineConfig):
-    """A Linux host: the one that sanpath runs on, or one over SSH when it has an address."""
+    """A Linux host: this machine, or one over SSH if it has an address."""
 
     sudo: bool = Field(
         default=False, description="put `sudo -n` before dmsetup and multipathd, for an account that may run them so"

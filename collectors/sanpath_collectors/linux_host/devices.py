@@ -1,4 +1,4 @@
-"""The block devices of a host: identifiers, settings, and the use of their paths. No I/O."""
+"""The block devices of a host: identifiers, settings, and the policy of their paths. No I/O."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ QUEUE_NAMES = tuple(
     f"/sys/block/{device}/mq/*"
     for device in ("dm-*", "loop*", "vd*", "xvd*", "nullb*", "nbd*", "rbd*", "nvme?n*", "nvme??n*")
 )
-"""The hardware queues of devices that may have several with requests of their own: not of the paths of NVMe devices,
-of which there may be thousands."""
+"""The hardware queues of devices with separate requests per queue, without those of the paths of NVMe devices, of
+which there may be thousands."""
 LOOP_FILES = ("ro", "loop/backing_file")
-"""Files of a loop device; without the second it stands on nothing."""
+"""Files of a loop device; without the second it has no backing file."""
 MOUNTS = "/proc/self/mountinfo"
 _ONE_POOL = ("sd", "dasd")
-"""Devices whose requests are bounded by the adapter, however many queues it has."""
+"""Devices whose requests are limited by the adapter, however many queues it has."""
 
 
 def wwid(host: Snapshot, device: str) -> str:
@@ -34,7 +34,7 @@ def wwid(host: Snapshot, device: str) -> str:
 
 
 def loops(host: Snapshot) -> list[str]:
-    """The loop devices that can be written to. Others hold packages (snap) or images, or stand on nothing."""
+    """The writable loop devices. Others contain packages (snap) or images, or have no backing file."""
     names = (name for name in host.children("/sys/block") if name.startswith("loop"))
     return [name for name in names if _file_of_loop(host, name) and host.number(f"/sys/block/{name}/ro") == 0]
 
@@ -69,7 +69,7 @@ def lun(
     if name.startswith(_ONE_POOL) or (not queues and scheduler not in ("", "none")):
         queues = 1
     request_queues = hardware_queues(host, name, queues)
-    # A path has the identifier of its LUN: as a join key it would merge the two.
+    # A path has its LUN's identifier: as a join key it would merge the two.
     ids = {} if lun_of(host, name) != name else parse.identifiers(identifier)
     return SourceEntity(
         "lun",
@@ -88,7 +88,7 @@ def lun(
             "local": is_local(host, name),
             "scheduler": scheduler or None,
             "queue_depth": _queue_depth(host, name, states, groups),
-            # Logical volumes, md and NVMe devices over several paths hold no requests, whatever the file says.
+            # Logical volumes, md and NVMe devices over several paths hold no requests, despite the file.
             "nr_requests": host.number(f"{folder}/queue/nr_requests") if request_queues else None,
             "hardware_queues": request_queues or None,
             "max_sectors_kb": host.number(f"{folder}/queue/max_sectors_kb"),
@@ -98,8 +98,8 @@ def lun(
 
 
 def hardware_queues(host: Snapshot, device: str, queues: int) -> int | None:
-    """How many of a device's queues take I/Os that are not polled. None: how many serve polled I/Os is unknown."""
-    # Before Linux 5.0 every device said that it polls, and none reserved a queue for it.
+    """Number of a device's queues for I/Os that are not polled. None: the number for polled I/Os is unknown."""
+    # Before Linux 5.0 every device claimed to poll, but none reserved a queue for it.
     if not host.number(f"/sys/block/{device}/queue/io_poll") or device.startswith(_ONE_POOL):
         return queues
     driver = next((driver for prefix, driver in _DRIVERS.items() if device.startswith(prefix)), None)

@@ -19,7 +19,7 @@ _MULTIPATHD_MAPS = ("multipathd", "show", "maps", "json")
 class Host:
     """A connection to one host. `sudo`: dmsetup and multipathd are run with sudo.
 
-    `refused`: reasons why no program could report the maps, one a program.
+    `refused`: reasons why no program could report the maps, one per program.
     """
 
     def __init__(self, machine: Machine, sudo: bool) -> None:
@@ -28,7 +28,7 @@ class Host:
         self.refused: tuple[str, ...] = ()
 
     async def snapshot(self, patterns: Sequence[str], names: Sequence[str] = ()) -> Snapshot:
-        """Reads files that match `patterns`, and the existence of paths that match `names`."""
+        """Read the files that match `patterns`, and the existence of paths that match `names`."""
         return Snapshot(await self._machine.read(patterns), await self._machine.names(names) if names else ())
 
     async def date_us(self) -> int | None:
@@ -40,7 +40,7 @@ class Host:
         return parse.addresses((await self._machine.run(_ADDRESSES)).output)
 
     async def maps(self) -> Maps:
-        """The multipath maps, from the first program that this account may run; {} when it may run none."""
+        """The multipath maps, from the first program that this account may run; {} if it may run none."""
         self._maps_command, self.refused = None, ()
         table = await self._run(_DMSETUP_TABLE)
         status = await self._run(_DMSETUP_STATUS) if table.exit_code == 0 else table
@@ -55,7 +55,7 @@ class Host:
         return {}
 
     async def path_states(self) -> Mapping[str, str]:
-        """Device number → state of the path in its multipath map; {} when the maps could not be read."""
+        """Device number → state of the path in its multipath map; {} if the maps could not be read."""
         if self._maps_command is None:
             return {}
         output = _text(await self._run(self._maps_command))
@@ -69,7 +69,7 @@ class Host:
         return self._machine
 
     async def close(self) -> None:
-        """Logs out."""
+        """Log out."""
         await self._machine.close()
 
     async def _run(self, command: Sequence[str]) -> CommandReply:

@@ -1,4 +1,4 @@
-"""The files of a host that its inventory needs, and the entities and links from them."""
+"""The files needed for a host's inventory, and its entities and links."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sanpath_collectors.linux_host import devices, local_drives, multipath, pars
 from sanpath_collectors.linux_host.multipath import Maps
 from sanpath_collectors.linux_host.paths import HostPath, is_map, lun_of, paths_of, usable
 from sanpath_collectors.linux_host.snapshot import Snapshot
-from sanpath_collectors.linux_host.tcp.connections import Sought
+from sanpath_collectors.linux_host.tcp.connections import ConnectionFilter
 from sanpath_collectors.linux_host.tcp.ss import end_point
 from sanpath_collectors.linux_host.tcp.view import SERVICES
 
@@ -88,11 +88,11 @@ class Inventory:
         self.interfaces = ports.interfaces(self.host, {path.hba for path in self.paths if path.hba})
 
     @property
-    def connections(self) -> Sought:
-        """Which TCP connections lead to storage: those to the portals of paths, and to registered ports."""
+    def connections(self) -> ConnectionFilter:
+        """The TCP connections to storage: those to the portals of paths, and to registered ports."""
         ends = {path.target or "": path.protocol for path in self.paths if path.protocol in _OVER_TCP}
         portals = {portal: protocol for end, protocol in ends.items() if (portal := end_point(end)) is not None}
-        return Sought(
+        return ConnectionFilter(
             {**SERVICES, **{port: protocol for (_, port), protocol in portals.items()}},
             set(portals),
             set(SERVICES),
@@ -128,7 +128,7 @@ class Inventory:
         return {path: path.state(self.host, self.devices, state_in_map) for path in self.paths}
 
     def items(self) -> Iterator[SourceEntity | SourceLink]:
-        """Yields ports, the host with its names at arrays, devices, paths, and the links between them."""
+        """Yield ports, the host with its names at arrays, devices, paths, and the links between them."""
         port_items: list[SourceEntity | SourceLink] = [*ports.fibre_channel(self.host, self.host_name)]
         port_items += ports.network(self.host, self.host_name, self.interfaces, self.addresses)
         yield self._host(
@@ -194,7 +194,7 @@ class Inventory:
 
 
 def path_entity(path: HostPath, state: str) -> SourceEntity:
-    """The entity of a path in a state."""
+    """The entity of a path with its state."""
     return SourceEntity(
         "path",
         path.id,

@@ -17,17 +17,17 @@ from collections.abc import Iterator, Sequence
 from sanpath_collectors.linux_host import parse
 from sanpath_collectors.linux_host.snapshot import Snapshot
 
-_MOST_PROCESSES = 50
-"""Processes whose threads are read: those of a load do alike."""
+_MAX_PROCESSES = 50
+"""Maximum processes whose threads are read: those of a load behave alike."""
 _NANOSECONDS = 1000
-"""Nanoseconds of a microsecond."""
+"""Nanoseconds per microsecond."""
 
 Times = tuple[int, int]
-"""Nanoseconds on a processor, and nanoseconds ready to run."""
+"""Nanoseconds on a processor, and waiting for one."""
 
 
 class LoadThreads:
-    """The threads of some processes, and of those that these have started, from poll to poll."""
+    """The threads of some processes and their child processes, from poll to poll."""
 
     def __init__(self) -> None:
         self._children: tuple[str, ...] = ()
@@ -35,14 +35,14 @@ class LoadThreads:
         self._before_us = 0
 
     def files(self, processes: Sequence[str]) -> list[str]:
-        """Patterns of the files that tell of them. `processes`: ids of the processes of the load."""
+        """Patterns of the files about the threads. `processes`: ids of the processes of the load."""
         patterns = ("schedstat", "children")
         return [f"/proc/{each}/task/*/{name}" for each in self._ids(processes) for name in patterns]
 
     def ratios(self, snapshot: Snapshot, processes: Sequence[str], seen_us: int) -> dict[str, float]:
-        """Metric of tables.HOST → share of the time since the last poll. {}: no thread was read both times.
+        """Metric of tables.HOST → share of the time since the last poll. {}: no thread was read at both polls.
 
-        It is the mean over the threads, each weighted by how long it wanted to run: helper threads that sleep hardly
+        It is the mean over the threads, weighted by how long each wanted to run: sleeping helper threads hardly
         count.
         """
         ids, before, before_us = self._ids(processes), self._before, self._before_us
@@ -64,11 +64,11 @@ class LoadThreads:
         return {metric: min(1.0, max(0.0, ratio)) for metric, ratio in zip(metrics, weighted, strict=True)}
 
     def _ids(self, processes: Sequence[str]) -> list[str]:
-        return list(dict.fromkeys((*processes, *self._children)))[:_MOST_PROCESSES]
+        return list(dict.fromkeys((*processes, *self._children)))[:_MAX_PROCESSES]
 
 
 def _times(snapshot: Snapshot, processes: Sequence[str]) -> Iterator[tuple[str, Times]]:
-    """Thread → its times. A kernel that does not account for run queues counts no runs."""
+    """Thread → its times. A kernel without run-queue accounting reports no runs."""
     for thread in _threads(snapshot, processes):
         values = [parse.number(word) for word in snapshot.text(f"{thread}/schedstat").split()]
         match values:

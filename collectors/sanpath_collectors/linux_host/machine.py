@@ -11,7 +11,7 @@ M = TypeVar("M", bound=MachineConfig)
 
 
 class MachineCollector(Collector[M]):
-    """A collector with one connection: to the machine that sanpath runs on, or to one over SSH."""
+    """A collector with one connection: to this machine, or to one over SSH."""
 
     runs_in: ClassVar[Literal["loop", "thread"]] = "thread"
 
@@ -21,11 +21,11 @@ class MachineCollector(Collector[M]):
 
     @property
     def machine(self) -> Machine:
-        """The connection. Raises UNREACHABLE when the source is not open."""
+        """The connection. Raises UNREACHABLE if the source is not open."""
         return self.opened(self._machine)
 
     async def connect(self, ctx: Context) -> None:
-        """Log in, anew if the source is open."""
+        """Log in, again if the source is open."""
         await self.close()
         self._machine = ctx.machine(self.config.ssh())
 

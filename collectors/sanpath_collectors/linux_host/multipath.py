@@ -24,16 +24,16 @@ _POLICY_OF_SELECTOR = {
     "historical-service-time": "service_time",
     "numa": "numa",
 }
-"""Path selector of dm-multipath, or iopolicy of NVMe → sanpath's name of the policy, the same on every platform."""
+"""Path selector of dm-multipath, or iopolicy of NVMe → sanpath's name of the policy on every platform."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A group of paths that are used together. Only one of several groups is in use; the others are for failover.
+    """A group of paths that are used together. Only one group is in use; the others are for failover.
 
     `selector`: how the path of the next I/O is selected, "service-time 0"; `state`: "active", "enabled" or
-    "disabled"; `paths`: device number, "8:16" → "active", "failed" or another state. "": unknown. `repeat`: number
-    of consecutive I/Os on one path; None: unknown.
+    "disabled"; `paths`: device number, "8:16" → "active", "failed" or another state. "": unknown. `repeat`: number of
+    consecutive I/Os on one path; None: unknown.
     """
 
     selector: str = ""
@@ -49,7 +49,7 @@ GroupParser = Callable[[Iterator[str]], Group]
 
 
 def parse_dmsetup(table: str, status: str) -> Maps:
-    """Parses the output of `dmsetup table` and `dmsetup status`. Malformed lines are left out."""
+    """Parse the output of `dmsetup table` and `dmsetup status`. Malformed lines are left out."""
     states = dict(_parse_maps(status, _parse_status_group))
     maps = {}
     for name, groups in _parse_maps(table, _parse_table_group):
@@ -63,7 +63,7 @@ def parse_dmsetup(table: str, status: str) -> Maps:
 
 
 def parse_multipathd(output: str) -> Maps | None:
-    """Parses the output of `multipathd show maps json`; None: not in this format."""
+    """Parse the output of `multipathd show maps json`; None: another format."""
     try:
         return {entry["name"]: [_json_group(group) for group in entry["path_groups"]] for entry in _json_maps(output)}
     except (ValueError, KeyError, TypeError, AttributeError):
@@ -86,7 +86,7 @@ def parse_dmsetup_states(status: str) -> dict[str, str]:
 
 
 def policy(groups: Sequence[Group]) -> str | None:
-    """The multipath policy by its platform-independent name; None: unknown, or it has no such name."""
+    """The platform-independent name of the multipath policy; None: unknown, or it has none."""
     if len(groups) > 1 and all(len(group.paths) == 1 for group in groups):
         return "failover_only"
     return next((policy_of_selector(group.selector) for group in groups), None)
@@ -126,7 +126,7 @@ def _parse_maps(output: str, parse_group: GroupParser) -> Iterator[tuple[str, li
 
 def _parse_groups(fields: Iterator[str], parse_group: GroupParser) -> list[Group]:
     for _ in range(2):  # features and hardware handler
-        _take(fields, int(next(fields)))
+        _pop(fields, int(next(fields)))
     group_count = int(next(fields))
     next(fields)  # the initial group
     return [parse_group(fields) for _ in range(group_count)]
@@ -135,35 +135,35 @@ def _parse_groups(fields: Iterator[str], parse_group: GroupParser) -> list[Group
 def _parse_table_group(fields: Iterator[str]) -> Group:
     name = next(fields)
     arguments = int(next(fields))
-    selector = " ".join([name, str(arguments), *_take(fields, arguments)])
+    selector = " ".join([name, str(arguments), *_pop(fields, arguments)])
     paths, fields_per_path = int(next(fields)), int(next(fields))
     states, repeat = {}, None
     for _ in range(paths):
         states[next(fields)] = ""
-        arguments_of_path = _take(fields, fields_per_path)
-        # Of a selector that is not known, such as io-affinity with its processors, it may be anything.
+        arguments_of_path = _pop(fields, fields_per_path)
+        # The argument of an unknown selector, such as io-affinity with its processors, may be anything.
         repeat = int(arguments_of_path[0]) if arguments_of_path and name in _POLICY_OF_SELECTOR else None
     return Group(selector, "", states, repeat)
 
 
 def _parse_status_group(fields: Iterator[str]) -> Group:
     state = _GROUP_STATES.get(next(fields), "")
-    _take(fields, int(next(fields)))
+    _pop(fields, int(next(fields)))
     paths, fields_per_path = int(next(fields)), int(next(fields))
     states = {}
     for _ in range(paths):
         device_number = next(fields)
         states[device_number] = _PATH_STATES.get(next(fields), "")
-        _take(fields, 1 + fields_per_path)  # number of failures, and the selector's values
+        _pop(fields, 1 + fields_per_path)  # number of failures, and the selector's values
     return Group("", state, states)
 
 
-def _take(fields: Iterator[str], count: int) -> list[str]:
+def _pop(fields: Iterator[str], count: int) -> list[str]:
     return [next(fields) for _ in range(count)]
 
 
 def _json_maps(output: str) -> list[Any]:
-    # What an interactive multipathd prints has its prompt in front.
+    # The output of an interactive multipathd begins with its prompt.
     return list(read_json(output[output.index("{") : output.rindex("}") + 1])["maps"])
 
 

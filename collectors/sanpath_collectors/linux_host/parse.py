@@ -16,10 +16,10 @@ _MIN_FIELDS = 11  # Linux 2.6
 _PARTITION_FIELDS = 4  # before 2.6.25 (Documentation/iostats.txt)
 _TCP = {"tcp_segments_tx_total": "OutSegs", "tcp_retransmits_total": "RetransSegs"}
 _VIRTUAL = re.compile(r"(loop|ram|zram|sr|fd)\d+")
-# Possessive quantifiers avoid backtracking: the text after a long word is searched once, not once a character.
+# Possessive quantifiers avoid backtracking: the text after a long word is searched once, not once per character.
 _GIGATRANSFERS = re.compile(r"(\d{1,3}(?:\.\d)?) GT/s")
 _MAX_LANES = 32
-"""The widest link of PCI Express."""
+"""Lanes of the widest PCI Express link."""
 _ADDRESS = re.compile(r"\d++:\s++([^\s@]++)\S*+\s++inet6?\s++([0-9A-Fa-f.:]++)\S*+\s.*\bscope (global|site)\b")
 _GIGABIT = re.compile(r"(\d{1,4}) Gbit")
 _MAX_DIGITS = 20
@@ -46,8 +46,7 @@ def diskstats(content: bytes) -> dict[str, list[int]]:
 
 
 def storage_devices(names: Collection[str]) -> list[str]:
-    """Devices that are not partitions, and not loop, RAM, floppy or CD devices. Which loop devices hold data, their
-    names do not tell.
+    """Devices except partitions, loop, RAM, floppy and CD devices. Names do not tell which loop devices contain data.
 
     >>> storage_devices(["sda", "sda1", "sdaa", "nvme0n1", "nvme0n1p2", "dm-1", "dm-10", "loop0", "xvda1"])
     ['sda', 'sdaa', 'nvme0n1', 'dm-1', 'dm-10', 'xvda1']
@@ -89,7 +88,7 @@ def processor_times(content: bytes) -> dict[str, int | None] | None:
 
 
 CoreTicks = tuple[int, int, int]
-"""Ticks of a core since boot: in which it was busy, all, and those in which it served interrupts."""
+"""Ticks of a core since boot: busy, total, and serving interrupts."""
 
 
 def core_times(content: bytes) -> dict[str, CoreTicks]:
@@ -106,8 +105,8 @@ def core_times(content: bytes) -> dict[str, CoreTicks]:
 
 
 def busiest_core(before: Mapping[str, CoreTicks], after: Mapping[str, CoreTicks]) -> dict[str, float | None]:
-    """Metric → value of the core that was busiest between two polls: its busy share of the time, and the share of
-    that in which it served interrupts. None: no core was there both times, or interrupts are not counted apart.
+    """Metric → value of the busiest core between two polls: the busy share of its time, and the share of that spent
+    on interrupts. None: no core existed at both polls, or interrupts are not counted separately.
 
     >>> busiest_core({"cpu0": (30, 95, 4), "cpu1": (0, 95, 0)}, {"cpu0": (120, 195, 49), "cpu1": (9, 195, 0)})
     {'cpu_busiest_core_ratio': 0.9, 'cpu_busiest_core_interrupt_ratio': 0.5}
@@ -120,9 +119,9 @@ def busiest_core(before: Mapping[str, CoreTicks], after: Mapping[str, CoreTicks]
     ]
     if spent:
         busy, total, interrupts = max(spent, key=lambda ticks: ticks[0] / ticks[1])
-        # The time that a core waits for I/O may decrease (man 5 proc).
+        # The time in which a core waits for I/O may decrease (man 5 proc).
         ratios["cpu_busiest_core_ratio"] = max(0.0, min(1.0, busy / total))
-        # A kernel that charges interrupts to what they interrupt has none.
+        # A kernel that charges interrupts to the interrupted process counts none.
         if busy > 0 and any(ticks[2] for ticks in after.values()):
             ratios["cpu_busiest_core_interrupt_ratio"] = max(0.0, min(1.0, interrupts / busy))
     return ratios
@@ -135,7 +134,7 @@ def _busy_and_all(words: Sequence[str]) -> tuple[int, int]:
 
 
 def tcp_segments(content: bytes) -> dict[str, int | None]:
-    """TCP segments of all connections from /proc/net/snmp; values are None where it has none.
+    """TCP segments of all connections from /proc/net/snmp; None for missing values.
 
     >>> list(tcp_segments(b"Ip: Forwarding\\nIp: 1\\nTcp: InSegs OutSegs RetransSegs\\nTcp: 90 80 3\\n").values())
     [80, 3]
@@ -237,7 +236,7 @@ def wwpn(content: str) -> str:
 
 
 def statistic(content: str) -> int | None:
-    """A counter of a Fibre Channel port; None: malformed, or all bits set, as the adapter does not count it.
+    """A counter of a Fibre Channel port; None: malformed, or all bits set because the adapter does not count it.
 
     >>> statistic("0x1f"), statistic("0xffffffffffffffff"), statistic("")
     (31, None, None)
@@ -286,7 +285,7 @@ def speeds(content: str) -> list[int]:
 
 
 def pcie_bits_per_second(speed: str, lanes: str) -> int | None:
-    """What PCIe lanes carry each way, line coding taken off. None: no speed or no lanes are given.
+    """The data rate of PCIe lanes in each direction, after line coding. None: no speed or no lanes are given.
 
     Coding: 8b/10b up to 5 GT/s, 128b/130b up to 32, 242 of 256 bytes of a flit at 64 (PCI Express Base
     Specification 6.0).
@@ -328,7 +327,7 @@ def device_numbers(content: bytes) -> dict[str, str]:
 
 
 def device_below(mountinfo: str, file: str) -> str | None:
-    """Device number of the file system that a file is on, from /proc/self/mountinfo. None: not known.
+    """Device number of the file system that contains a file, from /proc/self/mountinfo. None: unknown.
 
     >>> mounts = "27 1 254:0 / / rw - ext4 /dev/vda rw\\n40 27 8:17 / /data rw - xfs /dev/sdb1 rw"
     >>> device_below(mounts, "/data/disk.img"), device_below(mounts, "/database")
@@ -339,7 +338,7 @@ def device_below(mountinfo: str, file: str) -> str | None:
         words = line.split()
         folder = re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), words[4]) if len(words) > 4 else ""
         is_below = folder and f"{file}/".startswith(folder.rstrip("/") + "/")
-        # What is mounted later hides what is mounted at the same place.
+        # A later mount hides earlier ones at the same place.
         if is_below and (below is None or len(folder) >= below[0]):
             below = len(folder), words[2]
     return None if below is None else below[1]

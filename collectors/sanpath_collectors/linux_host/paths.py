@@ -17,7 +17,7 @@ from sanpath_collectors.linux_host.snapshot import Snapshot
 
 NVME_PATH = re.compile(r"(nvme(\d+))c\d+(n\d+)")  # a path below a native NVMe multipath device
 _MULTIPATH = "mpath-"  # how device-mapper identifiers of multipath maps begin
-_GONE, _UNKNOWN = "gone", "unknown"
+_MISSING, _UNKNOWN = "gone", "unknown"
 _PORTAL = ("address", "port")
 _RUNNING_STATES = frozenset({"running", "live"})
 _USABLE_STATES = _RUNNING_STATES | {
@@ -51,7 +51,7 @@ class HostPath:
     number: str = ""
 
     def files(self) -> list[str]:
-        """Files with its state: of the kernel, and as reported by the array (ANA of NVMe, ALUA of SCSI)."""
+        """Files with its state: the kernel's, and that reported by the array (ANA of NVMe, ALUA of SCSI)."""
         block = f"/sys/block/{self.device}"
         nvme = self.device.startswith("nvme")
         return [f"{block}/device/state", f"{block}/ana_state" if nvme else f"{block}/device/access_state"]
@@ -59,12 +59,12 @@ class HostPath:
     def state(self, snapshot: Snapshot, devices: Collection[str], state_in_map: Mapping[str, str]) -> str:
         """The state of the path.
 
-        It is the kernel's when the device does not work, the multipath map's when the map has failed the path, and
+        It is the kernel's if the device does not work, the multipath map's if the map has failed the path, and
         otherwise the array's. `devices`: all block devices; `state_in_map`: device number → state in the map.
         """
         device, array_state = map(snapshot.text, self.files())
         if device not in _RUNNING_STATES:
-            return device or (_UNKNOWN if self.device in devices else _GONE)
+            return device or (_UNKNOWN if self.device in devices else _MISSING)
         if (map_state := state_in_map.get(self.number, "")) in ("failed", "ghost"):
             return map_state
         return array_state or device
@@ -99,7 +99,7 @@ def lun_of(host: Snapshot, device: str) -> str:
 def paths_of(
     host: Snapshot, device_numbers: Mapping[str, str], selected: Collection[str], interfaces: Mapping[str, str]
 ) -> Iterator[HostPath]:
-    """Yields the paths to the `selected` devices.
+    """Yield the paths to the `selected` devices.
 
     `device_numbers`: block device → device number; `interfaces`: IP address of the host → network interface.
     """

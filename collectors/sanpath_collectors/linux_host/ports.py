@@ -11,8 +11,7 @@ from sanpath_collectors.linux_host.snapshot import Snapshot
 _FC, _NET = "/sys/class/fc_host", "/sys/class/net"
 _PCIE_LANES = ("current_link_speed", "current_link_width", "max_link_speed", "max_link_width")
 PCIE_FILES = (*_PCIE_LANES, "uevent")
-"""Files of a PCI device: the speed and width negotiated with its slot, those that the device is capable of, and its
-address."""
+"""Files of a PCI device: the negotiated speed and width, the highest possible ones, and its address."""
 _TECHNOLOGIES = {1: "ethernet", 32: "infiniband"}  # ARPHRD_ETHER and ARPHRD_INFINIBAND, linux/if_arp.h
 
 
@@ -41,23 +40,23 @@ def fibre_channel(host: Snapshot, host_name: str) -> Iterator[SourceEntity]:
 
 
 def _pcie(host: Snapshot, folder: str) -> dict[str, int | str]:
-    """The throughput of the PCIe lanes of a device, and its address without the function; what is known of these."""
-    speed, lanes, most_speed, most_lanes = (host.text(f"{folder}/{file}") for file in _PCIE_LANES)
+    """The throughput of the PCIe lanes of a device, and its address without the function, as far as known."""
+    speed, lanes, max_speed, max_lanes = (host.text(f"{folder}/{file}") for file in _PCIE_LANES)
     address = parse.setting(host.text(f"{folder}/uevent"), "PCI_SLOT_NAME")
     values = {
         "pci_device": address.partition(".")[0] or None,
         "pcie_bits_per_second": parse.pcie_bits_per_second(speed, lanes),
-        "pcie_capable_bits_per_second": parse.pcie_bits_per_second(most_speed, most_lanes),
+        "pcie_capable_bits_per_second": parse.pcie_bits_per_second(max_speed, max_lanes),
     }
     return without_none(values)
 
 
-def interfaces(host: Snapshot, with_storage: Collection[str]) -> list[str]:
-    """Network interfaces that are hardware, a bond, or of any kind with storage traffic (`with_storage`)."""
+def interfaces(host: Snapshot, storage_interfaces: Collection[str]) -> list[str]:
+    """Network interfaces that are hardware or a bond, and `storage_interfaces`, which have storage traffic."""
     return [
         name
         for name in host.children(_NET)
-        if name in with_storage
+        if name in storage_interfaces
         or host.has(f"{_NET}/{name}/bonding")
         # A virtual function belongs to the guest that uses it.
         or (host.has(f"{_NET}/{name}/device") and not host.has(f"{_NET}/{name}/device/physfn"))

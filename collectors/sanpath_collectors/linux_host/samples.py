@@ -14,24 +14,24 @@ from sanpath_collectors.linux_host.tables import DISKSTATS, FC_PAYLOAD, FC_STATI
 
 _WORD_BYTES = 4
 _MEGABYTE = 2**20
-_ENOUGH_MEGABYTES = 16
-"""Payload from which the unit of the counters of words shows: the files are read one after the other."""
-_SAME = 0.1
-"""Relative difference within which both counters mean the same payload."""
+_MIN_MEGABYTES = 16
+"""Minimum payload for recognising the unit of word counters: the files are read one after the other."""
+_SAME_PAYLOAD = 0.1
+"""Relative difference up to which both counters mean the same payload."""
 Row = Mapping[str, int | float | None]
 
 
 def luns(
     stats: Mapping[str, Sequence[int]], devices: Sequence[str], seen_us: int, device_time_us: int | None
 ) -> Rows:
-    """One row a block device. Fields that this kernel does not have are left out."""
+    """One row for each block device. Fields that this kernel lacks are left out."""
     fields = min((len(stats[device]) for device in devices), default=0)
     available = {metric: field for metric, field in DISKSTATS.items() if field <= fields}
     paths: dict[str, list[Sequence[int]]] = {}
     for name in stats:
         if head := nvme_head(name):
             paths.setdefault(head, []).append(stats[name])
-    counted = {device: _counted(stats[device], paths.get(device, ())) for device in devices}
+    counted = {device: _combine_paths(stats[device], paths.get(device, ())) for device in devices}
     by_device = {
         device: {metric: counters[field - 1] for metric, field in available.items()}
         for device, counters in counted.items()
@@ -39,7 +39,7 @@ def luns(
     return rows_of(LUN, by_device, seen_us, device_time_us)
 
 
-def _counted(own: Sequence[int], paths: Sequence[Sequence[int]]) -> Sequence[int]:
+def _combine_paths(own: Sequence[int], paths: Sequence[Sequence[int]]) -> Sequence[int]:
     """Return the counters of a block device. `paths`: the counters of the paths to it, for an NVMe device only.
 
     Before Linux 6.2 an NVMe device with several paths counts nothing itself: it has done what its paths have done
@@ -55,8 +55,8 @@ def _counted(own: Sequence[int], paths: Sequence[Sequence[int]]) -> Sequence[int
 def host(
     snapshot: Snapshot, name: str, ratios: Mapping[str, float | None], seen_us: int, device_time_us: int | None
 ) -> Rows | None:
-    """One row for all processors together; None: /proc/stat cannot be read. `ratios`: metric → value of what was
-    computed from two polls."""
+    """One row for all processors together; None: /proc/stat cannot be read. `ratios`: metric → value computed from
+    two polls."""
     values = processors(snapshot, ratios)
     return None if values is None else rows_of(HOST, {name: values}, seen_us, device_time_us)
 
@@ -73,7 +73,7 @@ def processors(snapshot: Snapshot, ratios: Mapping[str, float | None]) -> dict[s
 def fibre_channel(
     snapshot: Snapshot, ports: Collection[str], seen_us: int, device_time_us: int | None
 ) -> Rows | None:
-    """One row a Fibre Channel port that exists; None: there is none."""
+    """One row for each Fibre Channel port that exists; None: there is none."""
     by_port = {port: _fc_port(snapshot, port) for port in ports if snapshot.has(f"/sys/class/fc_host/{port}")}
     return rows_of(HBA, by_port, seen_us, device_time_us) if by_port else None
 
@@ -98,8 +98,8 @@ def _counts_bytes(words: Mapping[str, int | None], megabytes: Mapping[str, int |
     qla2xxx/qla_attr.c, qla2x00_get_fc_host_stats): in both directions they are as large as the payload in bytes."""
     pairs = [(words[metric], megabytes[metric]) for metric in FC_PAYLOAD]
     known = [(count, size * _MEGABYTE) for count, size in pairs if count is not None and size]
-    is_enough = sum(size for _, size in known) >= _ENOUGH_MEGABYTES * _MEGABYTE
-    return is_enough and all(abs(count - size) <= max(_MEGABYTE, _SAME * size) for count, size in known)
+    is_enough = sum(size for _, size in known) >= _MIN_MEGABYTES * _MEGABYTE
+    return is_enough and all(abs(count - size) <= max(_MEGABYTE, _SAME_PAYLOAD * size) for count, size in known)
 
 
 def _fc_port(snapshot: Snapshot, fc_host: str) -> Row:
@@ -115,16 +115,16 @@ def _fc_port(snapshot: Snapshot, fc_host: str) -> Row:
 def network(
     snapshot: Snapshot,
     interfaces: Collection[str],
-    with_rdma: Collection[str],
+    rdma_interfaces: Collection[str],
     seen_us: int,
     device_time_us: int | None,
 ) -> Rows | None:
-    """One row a network interface that exists; None: there is none. `with_rdma`: interfaces whose storage traffic
+    """One row for each network interface that exists; None: there is none. `rdma_interfaces`: their storage traffic
     bypasses the kernel, which does not count its bytes."""
     values = parse.net_dev(snapshot.content("/proc/net/dev"))
     by_interface = {
         name: {
-            metric: None if name in with_rdma and metric.startswith("bytes_") else values[name][field]
+            metric: None if name in rdma_interfaces and metric.startswith("bytes_") else values[name][field]
             for metric, field in NET_DEV.items()
         }
         | {"link_up": int(snapshot.text(f"/sys/class/net/{name}/carrier") == "1")}
@@ -135,7 +135,7 @@ def network(
 
 
 def paths(states: Mapping[HostPath, str], seen_us: int, device_time_us: int | None) -> Rows:
-    """One row a path, including paths that no longer exist."""
+    """One row for each path, including paths that no longer exist."""
     is_usable = {path.id: usable(state) for path, state in states.items()}
     by_path = {path: {"path_usable": None if flag is None else int(flag)} for path, flag in is_usable.items()}
     return rows_of(PATH, by_path, seen_us, device_time_us)

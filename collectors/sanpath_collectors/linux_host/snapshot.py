@@ -20,17 +20,17 @@ class Snapshot:
         self._children: dict[str, dict[str, None]] = {}
         for path in (*files, *names):
             known = False
-            while path and not known:  # What is above a folder that is known is known as well.
+            while path and not known:  # The parent folders of a known path are known, too.
                 path, _, name = path.rpartition("/")
                 known = path in self._children
                 self._children.setdefault(path, {})[name] = None
 
     def content(self, path: str) -> bytes:
-        """Content of a file; b"" where there is none."""
+        """Content of a file; b"" if there is none."""
         return self._files.get(path, b"")
 
     def text(self, path: str) -> str:
-        """Content of a file without the white space around it; "" where there is none."""
+        """Content of a file without surrounding white space; "" if there is none."""
         return self.content(path).decode("utf-8", "replace").strip(" \0\r\n")
 
     def number(self, path: str) -> int | None:

@@ -64,7 +64,7 @@ NET_DEV: Mapping[str, int] = {
 """Metric → field of /proc/net/dev, counted from 0 after the name."""
 
 
-def _of_diskstats(metric: str) -> Column:
+def _diskstats_column(metric: str) -> Column:
     if "_seconds_" in metric:  # printed as unsigned int: 32 bits on every machine (block/genhd.c)
         return Column(metric, bits=32, scale=_MILLISECONDS)
     if metric.startswith("bytes_"):
@@ -72,7 +72,7 @@ def _of_diskstats(metric: str) -> Column:
     return Column(metric, bits=64) if metric.endswith("_total") else Column(metric)
 
 
-LUN = Table("lun", tuple(map(_of_diskstats, DISKSTATS)), plane="guest_block")
+LUN = Table("lun", tuple(map(_diskstats_column, DISKSTATS)), plane="guest_block")
 
 HOST = Table(
     "host",
@@ -115,4 +115,4 @@ CGROUP = Table(
         *(Column(m, bits=64, scale=_MICROSECONDS if "_seconds_" in m else 1) for m in CPU_COUNTERS),
     ),
 )
-"""A control group and one block device, or the processors. Pressure is that of the group, whatever the device."""
+"""A control group and one block device, or the processors. Pressure is that of the group on all devices."""

@@ -1,5 +1,4 @@
-"""A Linux storage server as an array: its target ports, the volumes that it presents through them, and the devices
-behind these."""
+"""A Linux storage server as an array: its target ports, the volumes that it presents, and their backing devices."""
 
 from __future__ import annotations
 

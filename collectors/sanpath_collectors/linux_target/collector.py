@@ -1,4 +1,4 @@
-"""Polls a storage server: one request a poll, a few for an inventory."""
+"""Polls a storage server: one request per poll, a few for an inventory."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class LinuxTarget(MachineCollector[LinuxTargetConfig]):
         self._cores: dict[str, host_parse.CoreTicks] = {}
 
     async def open(self, ctx: Context) -> None:
-        """Logs in. Raises MISCONFIGURED for a machine that does not run Linux."""
+        """Log in. Raises MISCONFIGURED for a machine that does not run Linux."""
         await self.connect(ctx)
         async with self.closed_on_failure():
             if not (await self.machine.read([_DISKSTATS])).get(_DISKSTATS):
@@ -50,7 +50,7 @@ class LinuxTarget(MachineCollector[LinuxTargetConfig]):
                 )
 
     async def check(self, ctx: Context) -> Check:  # noqa: ARG002 - the base class' signature
-        """Returns the server, its numbers of volumes and protocols, and the volumes without counters."""
+        """Return the server, its numbers of volumes and protocols, and the volumes without counters."""
         current = await self._read_inventory()
         server, unreadable = current.server, []
         if not current.targets.listeners:
@@ -72,13 +72,13 @@ class LinuxTarget(MachineCollector[LinuxTargetConfig]):
         return Check(f"{host_name}: {system}, {counts}", None, tuple(unreadable))
 
     async def inventory(self, ctx: Context) -> AsyncIterator[SourceEntity | SourceLink]:  # noqa: ARG002 - the base class' signature
-        """Yields the array, its target ports, its volumes, and the hosts with access to them."""
+        """Yield the array, its target ports, its volumes, and the hosts with access to them."""
         self._inventory = await self._read_inventory()
         for item in self._inventory.items():
             yield item
 
     async def poll(self, ctx: Context) -> AsyncIterator[Item]:
-        """Yields the counters of the backing devices and of the target ports at one moment."""
+        """Yield the counters of the backing devices and of the target ports at one moment."""
         if self._inventory is None:
             return
         fc_hosts = {wwpn: host for wwpn, host in self._inventory.fc_hosts.items() if wwpn in self._inventory.ports}
@@ -102,14 +102,14 @@ class LinuxTarget(MachineCollector[LinuxTargetConfig]):
             yield item
 
     async def _read_inventory(self) -> Inventory:
-        """Reads the current inventory."""
+        """Read the current inventory."""
         files = (*inventory.FILES, *targets.FILES, "/proc/[0-9]*/comm")
         server = Snapshot(await self.machine.read(files), await self.machine.names(targets.NAMES))
         presented = targets.targets(server, await self._nbd_servers(server))
         paths = [volume.path for volume in presented.volumes.values() if volume.path]
         output = (await self.machine.run(("ip", "-o", "address"))).output
         addresses = host_parse.addresses(output)
-        resolved = await self._resolved(paths)
+        resolved = await self._resolve_links(paths)
         counted = host_parse.diskstats(server.content(_DISKSTATS))
         queues = await self._hardware_queues(
             {path.removeprefix("/dev/") for path in resolved.values()} & counted.keys()
@@ -119,7 +119,7 @@ class LinuxTarget(MachineCollector[LinuxTargetConfig]):
         return current
 
     async def _nbd_servers(self, server: Snapshot) -> list[bytes]:
-        """Command lines of processes that export by NBD. No others are read, as they may contain secrets."""
+        """Command lines of NBD servers. No others are read, because they may contain secrets."""
         process_ids = [
             process_id
             for process_id in server.children("/proc")
@@ -138,7 +138,7 @@ class LinuxTarget(MachineCollector[LinuxTargetConfig]):
         found = await self.machine.names([f"/sys/block/{device}/mq/*" for device in sorted(devices)])
         return dict(Counter(path.split("/")[3] for path in found))
 
-    async def _resolved(self, paths: Iterable[str]) -> dict[str, str]:
+    async def _resolve_links(self, paths: Iterable[str]) -> dict[str, str]:
         """Path → the path without symbolic links."""
         unique_paths = list(dict.fromkeys(paths))
         if not unique_paths:

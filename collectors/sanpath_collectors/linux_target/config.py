@@ -6,4 +6,4 @@ from sanpath_collectors.linux_host.config import MachineConfig
 
 
 class LinuxTargetConfig(MachineConfig):
-    """A storage server: the machine that sanpath runs on, or one over SSH when it has an address."""
+    """A storage server: this machine, or one over SSH if it has an address."""

@@ -9,7 +9,7 @@ from sanpath.plugin import SourceEntity, SourceLink, common_value
 from sanpath_collectors.linux_host import parse as host_parse
 from sanpath_collectors.linux_host.devices import POLL_QUEUES, hardware_queues
 from sanpath_collectors.linux_host.snapshot import Snapshot
-from sanpath_collectors.linux_host.tcp.connections import Sought
+from sanpath_collectors.linux_host.tcp.connections import ConnectionFilter
 from sanpath_collectors.linux_target import parse
 from sanpath_collectors.linux_target.targets import Listener, Targets, Volume
 
@@ -70,7 +70,7 @@ class Inventory:
         self.devices = {volume: device for volume, device in device_names.items() if device in statistics}
 
     def items(self) -> Iterator[SourceEntity | SourceLink]:
-        """Yields the array, its target ports, its volumes, and the hosts with access to them."""
+        """Yield the array, its target ports, its volumes, and the hosts with access to them."""
         memory = host_parse.memory_bytes(self.server.content("/proc/meminfo"))
         release = self.server.text("/proc/sys/kernel/osrelease")
         attributes = {"os": f"Linux {release}".strip(), "memory_bytes": memory}
@@ -91,18 +91,18 @@ class Inventory:
         yield from self._clients()
 
     @property
-    def connections(self) -> Sought:
-        """Which TCP connections come from initiators: all connections to the port of a target."""
+    def connections(self) -> ConnectionFilter:
+        """The TCP connections from initiators: all connections to a target's port."""
         protocols = {
             listener.port: _PROTOCOLS.get(listener.protocol, "other")
             for listener in self.targets.listeners
             if listener.port is not None and not listener.wwpn
         }
         portals = {(listener.address, port) for listener in self.targets.listeners if (port := listener.port)}
-        return Sought(protocols, portals, set(protocols), self._ends())
+        return ConnectionFilter(protocols, portals, set(protocols), self._ends())
 
     def _ends(self) -> dict[str, list[tuple[str, str]]]:
-        """Own address → the target ports with it."""
+        """Own address → the target ports with this address."""
         ends: dict[str, list[tuple[str, str]]] = {}
         for port in self.ports:
             for address in ("127.0.0.1", "::1") if port == "lo" else self.addresses.get(port, ()):
@@ -153,16 +153,16 @@ class Inventory:
             **volume.attributes,
             "path": volume.path or None,
             "device": device,
-            "device_slots": self._slots(device) if device else None,
+            "device_slots": self._queue_slots(device) if device else None,
             "zvol": parse.zvol(volume.path) or None,
             "size_bytes": sectors * _SECTOR_BYTES if sectors is not None else None,
         }
         ids = {key: non_empty for key, values in volume.ids.items() if (non_empty := tuple(filter(None, values)))}
         return SourceEntity("volume", volume.local_id, volume.label, ids, attributes)
 
-    def _slots(self, device: str) -> int | None:
-        """I/Os that all hardware queues of a block device take at once; others wait before its clock starts. None: it
-        has no queues of its own, such as a logical volume, or how many of them serve polled I/Os alone is unknown."""
+    def _queue_slots(self, device: str) -> int | None:
+        """The I/Os that all hardware queues of a block device accept at once; others wait before its clock starts.
+        None: it has no queues itself, such as a logical volume, or the number for polled I/Os is unknown."""
         queues = hardware_queues(self.server, device, self.queues.get(device, 0))
         requests = self.server.number(f"/sys/block/{device}/queue/nr_requests")
         return queues * requests if queues and requests else None

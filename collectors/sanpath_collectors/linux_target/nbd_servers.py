@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from sanpath.plugin import read_json
 
 _NBD_PORT = 10809  # IANA
-_MOST_NODES = 64
-"""Most block nodes between an export and its file; a longer chain goes round in a circle."""
+_MAX_NODES = 64
+"""Maximum block nodes between an export and its file; a longer chain is a loop."""
 _SHORT_OF_NBDKIT = re.compile("[DegiPptUu]")
 _LONG_OF_NBDKIT = re.compile(
     "debug|export(name)?|filter|group|ip-?addr|log|mask-handshake|pid-?file|port|run|selinux-label|threads"
@@ -37,8 +37,8 @@ _LONG_OF_QEMU = re.compile(
 class NbdExport:
     """An export of a server process.
 
-    `backstore`: the program and what it exports. `address` "": all addresses. `path`: the file or device that it
-    exports, "": none, or unknown.
+    `backstore`: the program and its data. `address` "": all addresses. `path`: the file or device that it exports,
+    "": none, or unknown.
     """
 
     backstore: str
@@ -49,7 +49,7 @@ class NbdExport:
 
 
 def exports(command: bytes) -> Iterator[NbdExport]:
-    """Yields the exports over TCP in a command line of /proc; none of other programs, nor of local sockets.
+    """Yield the TCP exports in a command line of /proc; none for other programs and local sockets.
 
     >>> list(exports(b"nbdkit -f -i 127.0.0.1 --port=10810 --filter=log file /dev/sdb".replace(b" ", b"\\x00")))
     [NbdExport(backstore='nbdkit file', address='127.0.0.1', port=10810, path='/dev/sdb', name='')]
@@ -82,7 +82,7 @@ def _nbdkit(arguments: Sequence[str]) -> Iterator[NbdExport]:
 def _qemu_nbd(arguments: Sequence[str]) -> Iterator[NbdExport]:
     given, arguments = _options(arguments, _SHORT_OF_QEMU, _LONG_OF_QEMU)
     options = dict(given)
-    # With -c it serves a device of this machine, with -k a local socket.
+    # With -c it uses a device of this machine, with -k a local socket.
     if not arguments or not options.keys().isdisjoint(
         ("k", "socket", "c", "connect", "d", "disconnect", "L", "list")
     ):
@@ -115,24 +115,25 @@ _PROGRAMS: Mapping[str, Callable[[Sequence[str]], Iterator[NbdExport]]] = {
     "qemu-storage-daemon": _qemu_storage_daemon,
 }
 PROCESSES = frozenset(name[:15] for name in _PROGRAMS)
-"""What their processes are called in /proc/PID/comm, which the kernel cuts."""
+"""Process names in /proc/PID/comm, which the kernel truncates."""
 
 
 def _options(
     arguments: Sequence[str], short: re.Pattern[str], long: re.Pattern[str]
 ) -> tuple[list[tuple[str, str]], list[str]]:
-    """The options in their order, and what follows them. `short`, `long`: those with a value."""
-    given, rest = [], list(arguments)
-    while rest and rest[0].startswith("-"):
-        option, equals, value = rest.pop(0).partition("=")
+    """The options in their order, and the remaining arguments. `short`, `long`: those with a value."""
+    options, remaining = [], list(arguments)
+    while remaining and remaining[0].startswith("-"):
+        option, equals, value = remaining.pop(0).partition("=")
         name, is_long = option.lstrip("-"), option.startswith("--")
         takes_value = (long if is_long else short).fullmatch(name)
-        given.append((name, rest.pop(0) if takes_value and not equals and rest else value))
-    return given, rest
+        options.append((name, remaining.pop(0) if takes_value and not equals and remaining else value))
+    return options, remaining
 
 
 def _fields(text: str) -> dict[str, str]:
-    """The fields of a structured option of QEMU, whose parts are named with dots: JSON, or key=value,key=value.
+    """The fields of a structured option of QEMU, with dots between the parts of their names: JSON, or
+    key=value,key=value.
 
     >>> _fields('{"addr": {"type": "inet", "port": 10809}}'), _fields("filename=/srv/a,,b.img,addr.type=inet")
     ({'addr.type': 'inet', 'addr.port': '10809'}, {'filename': '/srv/a,b.img', 'addr.type': 'inet'})
@@ -142,7 +143,7 @@ def _fields(text: str) -> dict[str, str]:
             return dict(_flat("", read_json(text)))
         except ValueError:
             return {}
-    # A comma that belongs to a value is written twice.
+    # A comma within a value is doubled.
     parts = (part.replace("\0", ",").partition("=") for part in text.replace(",,", "\0").split(","))
     return {key: value for key, _, value in parts}
 
@@ -156,9 +157,9 @@ def _flat(prefix: str, value: object) -> Iterator[tuple[str, str]]:
 
 
 def _below(node_name: str, nodes: Mapping[str, Mapping[str, str]]) -> tuple[str, list[str]]:
-    """The file or device at the bottom of a node, "" for none, and the drivers on the way there."""
+    """The file or device at the bottom of a node, "" for none, and the drivers on the way."""
     drivers: list[str] = []
-    for _ in range(_MOST_NODES):
+    for _ in range(_MAX_NODES):
         node = nodes.get(node_name, {})
         drivers += [node["driver"]] if "driver" in node else []
         paths = (node[key] for key in sorted(node, key=lambda key: key.count(".")) if _is_path(key))
@@ -169,7 +170,7 @@ def _below(node_name: str, nodes: Mapping[str, Mapping[str, str]]) -> tuple[str,
 
 
 def _is_path(key: str) -> bool:
-    """Whether a field names the file of a node: its own, or that of nodes that are written within it."""
+    """Whether a field names the file of a node: its own, or that of nodes nested in it."""
     *within, name = key.split(".")
     return name == "filename" and all(word == "file" for word in within)
 

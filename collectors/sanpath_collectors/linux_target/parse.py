@@ -41,7 +41,7 @@ def backing_path(info: str) -> str:
 
 
 def lio_naa(serial: str, company_id: str) -> str:
-    """The NAA identifier of a LIO backstore at hosts; "": it has no serial.
+    """The NAA identifier that hosts see for a LIO backstore; "": it has no serial.
 
     It is NAA 6, the company id, and the first 25 hex digits of the serial (drivers/target/target_core_spc.c).
 
@@ -74,7 +74,7 @@ def portal(name: str) -> tuple[str, int] | None:
 
 
 def nguid(content: str) -> str:
-    """The EUI identifier of a namespace at hosts; "": it has none (all zeros).
+    """The EUI identifier that hosts see for a namespace; "": it has none (all zeros).
 
     >>> nguid("ef90689c-6c46-d44c-89c1-4067801309a8"), nguid("00000000-0000-0000-0000-000000000000")
     ('eui.ef90689c6c46d44c89c14067801309a8', '')
@@ -104,7 +104,7 @@ def listening(content: bytes) -> set[tuple[str, int]]:
 
 
 def zvol(path: str) -> str:
-    """Pool and name of a ZFS volume, from its path; "" for other paths.
+    """Pool and name of a ZFS volume from its path; "" for other paths.
 
     >>> zvol("/dev/zvol/tank/vm/disk1")
     'tank/vm/disk1'

@@ -22,7 +22,7 @@ Row = Mapping[str, int | float | None]
 
 
 def volumes(stats: Mapping[str, Sequence[int]], devices: Mapping[str, str], seen_us: int) -> Rows | None:
-    """One row a volume whose backing device exists. `devices`: volume → device. None: there is none."""
+    """One row for each volume whose backing device exists. `devices`: volume → device. None: there is none."""
     rows = {volume: _counters(stats[device]) for volume, device in devices.items() if device in stats}
     return _rows(VOLUME, rows, seen_us) if rows else None
 
@@ -36,8 +36,8 @@ def array(stats: Mapping[str, Sequence[int]], name: str, devices: Collection[str
 
 
 def controller(snapshot: Snapshot, name: str, ratios: Mapping[str, float | None], seen_us: int) -> Rows | None:
-    """One row for all processors of the server; None: /proc/stat cannot be read. `ratios`: metric → value of what was
-    computed from two polls."""
+    """One row for all processors of the server; None: /proc/stat cannot be read. `ratios`: metric → value computed
+    from two polls."""
     values = processors(snapshot, ratios)
     if values is None:
         return None
@@ -46,7 +46,7 @@ def controller(snapshot: Snapshot, name: str, ratios: Mapping[str, float | None]
 
 
 def ports(snapshot: Snapshot, interfaces: Collection[str], fc_hosts: Mapping[str, str], seen_us: int) -> list[Rows]:
-    """One row a target port. `fc_hosts`: WWPN → fc_host."""
+    """One row for each target port. `fc_hosts`: WWPN → fc_host."""
     values = parse.net_dev(snapshot.content("/proc/net/dev"))
     ethernet: dict[str, Row] = {
         name: {metric: values[name][field] for metric, field in PORT_FIELDS.items()}

@@ -35,14 +35,14 @@ VOLUME = Table("volume", tuple(column for column in LUN.columns if column.metric
 ARRAY = Table("array", tuple(Column(c.metric, 64, c.scale) for c in VOLUME.columns), plane="array")
 """Sums over the backing devices, each counted once: when a counter wraps, the sum decreases as after a restart."""
 
-_OF_CONTROLLER = (
+_CONTROLLER_METRICS = (
     "cpu_busiest_core_ratio",
     "cpu_busy_seconds_total",
     "cpu_seconds_total",
     "tcp_segments_tx_total",
     "tcp_retransmits_total",
 )
-CONTROLLER = Table("controller", tuple(column for column in HOST.columns if column.metric in _OF_CONTROLLER))
+CONTROLLER = Table("controller", tuple(column for column in HOST.columns if column.metric in _CONTROLLER_METRICS))
 """The server's processors, which run the target and its cache, and its TCP retransmissions."""
 
 ARRAY_PORT = Table("array_port", tuple(Column(metric, 64) for metric in _PORT))

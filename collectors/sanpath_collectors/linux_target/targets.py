@@ -38,7 +38,7 @@ NAMES = (
     f"{_NVMET}/ports/*/subsystems/*",
     f"{_NVMET}/subsystems/*/allowed_hosts/*",
 )
-"""Paths whose existence is sufficient: portals, and links to volumes and clients."""
+"""Paths whose existence suffices: portals, and links to volumes and clients."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +57,8 @@ class Listener:
     """A target port with its volumes.
 
     `wwpn`: of a Fibre Channel port; otherwise `address` ("": all addresses) and `port`. `target`: its name in the
-    protocol; `volumes`: local ids; `clients`: names of the hosts with access. `command_window`: commands that an
-    iSCSI session may have outstanding, None: unknown, or not the same for all clients.
+    protocol; `volumes`: local ids; `clients`: names of the hosts with access. `command_window`: maximum outstanding
+    commands of an iSCSI session, None: unknown, or different for its clients.
     """
 
     protocol: str
@@ -81,7 +81,7 @@ class Targets:
 
 
 def targets(server: Snapshot, command_lines: Collection[bytes]) -> Targets:
-    """Reads all targets. `command_lines`: those of processes that export by NBD."""
+    """Read all targets. `command_lines`: those of NBD servers."""
     inventory = Targets()
     _add_lio(server, inventory)
     _add_nvmet(server, inventory)
@@ -129,9 +129,9 @@ def _command_window(server: Snapshot, group: str, clients: Sequence[str]) -> int
 
 
 def _backstores(server: Snapshot) -> Iterator[tuple[Volume, str]]:
-    """Yields the backstores of LIO with their serials.
+    """Yield the backstores of LIO with their serials.
 
-    A name is unique only among those of its kind, such as `fileio_0`.
+    A name is unique only within its kind, such as `fileio_0`.
     """
     names = Counter(name for hba in server.children(f"{_LIO}/core") for name in server.children(f"{_LIO}/core/{hba}"))
     for hba in server.children(f"{_LIO}/core"):
@@ -146,9 +146,9 @@ def _backstores(server: Snapshot) -> Iterator[tuple[Volume, str]]:
 
 
 def _serials_of_luns(server: Snapshot, group: str) -> Iterator[str]:
-    """Yields the serials of a group's LUNs.
+    """Yield the serials of a group's LUNs.
 
-    They identify the backstores, as the names of LUN links are arbitrary.
+    They identify the backstores, because the names of LUN links are arbitrary.
     """
     for lun in server.children(f"{group}/lun"):
         for link in server.children(f"{group}/lun/{lun}"):
@@ -196,7 +196,7 @@ def _add_nbd(server: Snapshot, command_lines: Collection[bytes], inventory: Targ
     ports = {port for _, port in sockets}
     for export in (export for line in command_lines for export in nbd_servers.exports(line)):
         if export.port not in ports:
-            continue  # one of a network namespace that is not visible
+            continue  # one in a network namespace that is not visible
         name = export.name or export.path.rpartition("/")[2] or export.backstore.rpartition(" ")[2]
         local_id = f"nbd:{export.port}" + (f"/{export.name}" if export.name else "")
         inventory.volumes[local_id] = Volume(local_id, name, export.path, {}, {"backstore": export.backstore})

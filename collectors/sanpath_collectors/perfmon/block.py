@@ -1,4 +1,4 @@
-"""Rows of the wide format taken together: whole columns at a time, for logs of millions of rows."""
+"""Rows of the wide format as blocks: whole columns at a time, for logs of millions of rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
-from sanpath_collectors.perfmon.pdh import MOST, day
+from sanpath_collectors.perfmon.pdh import MAX_VALUE, day
 from sanpath_collectors.perfmon.sums import Matrix, Times
 
 _QUOTE, _NEWLINE, _RETURN = b'"\n\r'
@@ -19,7 +19,7 @@ _SIGNS = np.frombuffer(b"MM/DD/YYYY HH:MM:SS.ffffff", np.uint8)
 _SIGNS_AT = (2, 5, 10, 13, 16, 19)
 _DIGITS_AT = tuple(at for at in range(len(_SIGNS)) if at not in _SIGNS_AT)
 _TIME_LENGTHS = (19, *range(21, 27))
-"""Octets of a time with no fraction of a second, or 1 to 6 digits of it."""
+"""Octets of a time without a fraction of a second, or with 1 to 6 digits of it."""
 _NUMBERS = TypeAdapter(list[float])
 
 
@@ -28,8 +28,8 @@ class Block:
     """Consecutive rows in which no cell is missing and every cell is quoted.
 
     `times_us`: of each row, microseconds since the epoch, in the zone of the columns unless `moved`. `text`: the
-    lines. `starts`: where each of them starts. `time_length`: octets of a time. `columns`: cells of a row, with that
-    of the time.
+    lines. `starts`: where each line starts. `time_length`: octets of a time. `columns`: cells of a row, including the
+    time.
     """
 
     times_us: Times
@@ -43,15 +43,15 @@ class Block:
         return len(self.times_us)
 
     def moved(self, shift_us: int) -> Block:
-        """Return the block with other times."""
+        """Return the block with shifted times."""
         return replace(self, times_us=self.times_us + shift_us)
 
     def halves(self) -> tuple[Block, Block]:
-        """Return the first half and the second."""
+        """Return the first and the second half."""
         middle = len(self) // 2
-        at, starts = int(self.starts[middle]), self.starts[middle:]
-        first = replace(self, times_us=self.times_us[:middle], text=self.text[:at], starts=self.starts[:middle])
-        return first, replace(self, times_us=self.times_us[middle:], text=self.text[at:], starts=starts - at)
+        cut, starts = int(self.starts[middle]), self.starts[middle:]
+        first = replace(self, times_us=self.times_us[:middle], text=self.text[:cut], starts=self.starts[:middle])
+        return first, replace(self, times_us=self.times_us[middle:], text=self.text[cut:], starts=starts - cut)
 
     def rows(self) -> Iterator[tuple[int, list[bytes]]]:
         """Yield time and cells of each row."""
@@ -66,13 +66,13 @@ class Block:
         elif columns:
             values = self._values(columns)
         # False for NaN as well.
-        return values if values is not None and values.min() >= 0 and values.max() < MOST else None
+        return values if values is not None and values.min() >= 0 and values.max() < MAX_VALUE else None
 
     def _every_value(self) -> Matrix | None:
         listed = bytearray(self.text)
         octets = np.frombuffer(listed, np.uint8)
         of_time = self.time_length + len(b'"",')
-        _runs(octets, of_time)[self.starts] = np.void(b'"' * of_time)  # Left out below, as are all quotes.
+        _octet_runs(octets, of_time)[self.starts] = np.void(b'"' * of_time)  # Left out below, like all quotes.
         octets[[0, -1]] = list(b"[]")
         commas = bytes.maketrans(b"\n" + self.separator, b",,")
         return _numbers(listed.translate(commas, b'"\r'), (len(self), self.columns - 1))
@@ -87,17 +87,17 @@ class Block:
 def _numbers(listed: bytes | bytearray, shape: tuple[int, int]) -> Matrix | None:
     """Parse a JSON list of numbers. None: an entry is not a number."""
     try:
-        # A parser of JSON reads a number in a fifth of the time of float(), to the same digit.
+        # A JSON parser reads a number in a fifth of the time of float(), to the same digit.
         values = _NUMBERS.validate_json(listed, strict=True)
     except ValueError:
         return None
-    if len(values) != shape[0] * shape[1]:  # In a log with tabs, values may have commas inside.
+    if len(values) != shape[0] * shape[1]:  # In a log with tabs, values may contain commas.
         return None
     return np.frombuffer(struct.pack(f"{len(values)}d", *values), np.float64).reshape(shape)
 
 
 def block_of(text: bytes, separator: str, columns: int) -> Block | None:
-    """Return complete lines as a block. None: not all of them are rows as all loggers write them.
+    """Return complete lines as a block. None: some of them are not rows as all loggers write them.
 
     Each cell is quoted and has no quote or separator inside; all times have the same form.
     """
@@ -112,7 +112,7 @@ def block_of(text: bytes, separator: str, columns: int) -> Block | None:
         or np.count_nonzero(octets == ord(between)) != rows * (columns - 1)
     ):
         return None
-    # With as many separators and line ends as rows have, all of them stand where one is expected, or some do not.
+    # With as many separators and line ends as regular rows have, all are at expected places, or some are not.
     opening, closing = (quotes.reshape(rows, 2 * columns)[:, first::2] for first in (0, 1))
     starts, ends = opening[:, 0], closing[:, -1] + len(end)
     length = int(closing[0, 0]) - 1
@@ -128,18 +128,18 @@ def block_of(text: bytes, separator: str, columns: int) -> Block | None:
     )
     if not is_regular:
         return None
-    times_us = _times_us(_runs(octets, length)[starts + 1].view(np.uint8).reshape(rows, length))
+    times_us = _times_us(_octet_runs(octets, length)[starts + 1].view(np.uint8).reshape(rows, length))
     return None if times_us is None else Block(times_us, text, starts, length, columns, between)
 
 
-def _runs(octets: NDArray[np.uint8], length: int) -> NDArray[np.void]:
-    """Return, for each position, the octets from it on as one value: such values are copied many times faster than
+def _octet_runs(octets: NDArray[np.uint8], length: int) -> NDArray[np.void]:
+    """Return, for each position, the following octets as one value: such values are copied many times faster than
     single octets."""
     return np.ndarray(len(octets) - length + 1, f"V{length}", octets, strides=1)
 
 
 def _times_us(texts: NDArray[np.uint8]) -> Times | None:
-    """Parse what `pdh.time_us` does, a row of octets for each time. None: one of them is not a time."""
+    """Parse a row of octets for each time, as `pdh.time_us` does. None: one of them is not a time."""
     rows, length = texts.shape
     digits = np.ascontiguousarray(texts.T) - np.uint8(ord("0"))  # Octets below "0" become large numbers.
     lowest, highest = digits.min(axis=1), digits.max(axis=1)
@@ -158,7 +158,7 @@ def _times_us(texts: NDArray[np.uint8]) -> Times | None:
 
 
 def _number(digits: NDArray[np.uint8]) -> Times:
-    """Return the numbers that rows of digits make, the highest first."""
+    """Return the numbers formed by rows of digits, most significant first."""
     total = np.zeros(digits.shape[1], np.int64)
     for digit in digits:
         total = total * 10 + digit

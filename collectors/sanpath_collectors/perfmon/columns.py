@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 from sanpath.plugin import name_list
 from sanpath_collectors.perfmon import objects
 from sanpath_collectors.perfmon.machine import Machine
-from sanpath_collectors.perfmon.names import folded, vocabulary
+from sanpath_collectors.perfmon.names import fold, vocabulary
 from sanpath_collectors.perfmon.pdh import CounterPath
 from sanpath_collectors.perfmon.plan import Plan
 
-_MAX_NAMED = 12
-"""Limit of the unknown names in a message."""
+_MAX_NAMES = 12
+"""Maximum unknown names in a message."""
 _ADVICE = (
     r"collect by English names (Get-CimInstance Win32_PerfRawData_PerfDisk_PhysicalDisk; the list is "
     r"HKLM\SOFTWARE\Microsoft\Windows NT\CurrentVersion\Perflib\009), or add these to names.yaml"
@@ -24,8 +24,8 @@ MISSING = "counters-missing"
 def plan(names: Iterable[str], host: str, host_name: str | None = None) -> Plan:
     """Return the plan for a log.
 
-    `names`: of all columns, beginning with that of the time. `host`: name of the machine where the column names
-    contain none. `host_name`: overrides the machine's name in the log, if the log has only one machine.
+    `names`: of all columns, beginning with the time. `host`: name of the machine if the column names contain none.
+    `host_name`: overrides the machine's name in the log, if the log has only one machine.
     """
     result = Plan()
     unknown: dict[str, None] = {}
@@ -38,7 +38,7 @@ def plan(names: Iterable[str], host: str, host_name: str | None = None) -> Plan:
             return object_name, counter
         if object_name not in objects.USED:
             unknown[path.object] = None
-        elif object_name != folded(path.object):
+        elif object_name != fold(path.object):
             unknown[rf"{path.object}\{path.counter}"] = None
         return None
 
@@ -54,5 +54,5 @@ def _missing(machine: str, missing: Sequence[str], unknown: Sequence[str]) -> st
     if len(missing) == len(objects.NEEDED):
         text = f"{machine}: no counter tells the reads of its disks from the writes: {', '.join(missing)}"
     if unknown:
-        text += f"; names that are not known: {name_list(unknown, _MAX_NAMED)}; if one of them is: {_ADVICE}"
+        text += f"; names that are not known: {name_list(unknown, _MAX_NAMES)}; if one of them is: {_ADVICE}"
     return text

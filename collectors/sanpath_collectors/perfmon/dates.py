@@ -28,10 +28,10 @@ class LocalDates:
         """
         if text != self._last[0]:
             match = _DATE_AND_TIME.fullmatch(text.strip())
-            self._last = (text, None if match is None else self._read(match))
+            self._last = (text, None if match is None else self._parse(match))
         return self._last[1]
 
-    def _read(self, match: re.Match[str]) -> int | None:
+    def _parse(self, match: re.Match[str]) -> int | None:
         first, separator, second, third = match[1], match[2], match[3], match[4]
         hour, am_or_pm = int(match[5]), (match[9] or "").lower()
         if am_or_pm:

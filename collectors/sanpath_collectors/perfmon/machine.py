@@ -11,8 +11,8 @@ from sanpath_collectors.perfmon.plan import Counters, Instances, Plan, Use
 
 _BUSY = "% processor time"
 _VIRTUAL_INTERFACE = re.compile(r"isatap|teredo|6to4|loopback|multiplexor|hyper-v virtual|^_total$", re.IGNORECASE)
-"""Interfaces that are no ports, by the names that Windows gives them: tunnels, and teams and virtual switches, whose
-bytes their ports count."""
+"""Interfaces that are not ports, by their names in Windows: tunnels, and teams and virtual switches, whose bytes
+their ports count."""
 _Item = SourceEntity | SourceLink
 
 
@@ -23,7 +23,7 @@ class Machine:
         self._plan, self._name, self._objects = plan, name, objects_by_name
 
     def add(self) -> list[str]:
-        """Add everything to the plan. Returns the counters that a diagnosis needs but that are missing."""
+        """Add everything to the plan. Returns the missing counters that a diagnosis needs."""
         host = SourceEntity("host", self._name, self._name, {"name": (self._name,)}, {"os": "Windows"})
         self._plan.items.append((host,))
         self._processors()
@@ -75,7 +75,7 @@ class Machine:
         for object_name in ("processor information", "processor"):
             cores = self._instances(object_name).values()
             totals = self._instances(object_name, is_total=True)
-            # Each NUMA node has a total of its own as well, such as "0,_Total".
+            # Each NUMA node also has its own total, such as "0,_Total".
             total = next((counters for name, counters in totals.items() if name.casefold() == "_total"), {})
             core_loads = [counters[_BUSY] for counters in cores if _BUSY in counters]
             interrupts = [counters["interrupts/sec"] for counters in cores if "interrupts/sec" in counters]
@@ -151,7 +151,7 @@ class Machine:
 
 
 def _device(instance: str, is_total: bool) -> tuple[str, str]:
-    """Return the name of a disk and its drives: "0 C: D:" is disk 0; a LogicalDisk is named by its drive."""
+    """Return the name of a disk and its drives: "0 C: D:" is disk 0; a LogicalDisk is named after its drive."""
     if is_total:
         return "all disks", ""
     name = re.sub(r"\b[a-z]:", lambda drive: drive[0].upper(), instance.strip())

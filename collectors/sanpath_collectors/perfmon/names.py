@@ -12,8 +12,8 @@ from typing import Any
 import yaml
 
 
-def folded(name: str) -> str:
-    """Return a name in the normalised form for comparisons.
+def fold(name: str) -> str:
+    """Return a name in a normalised form for comparisons.
 
     >>> folded("Longueur  moyenne de file d’attente")
     "longueur moyenne de file d'attente"
@@ -35,11 +35,11 @@ class Vocabulary:
 
     def object(self, name: str) -> str:
         """Return the English name of an object, folded; an unknown or English name is only folded."""
-        return self.objects.get(folded(name), folded(name))
+        return self.objects.get(fold(name), fold(name))
 
     def counter(self, english_object: str, name: str) -> str:
         """Return the English name of an object's counter, folded; an unknown or English name is only folded."""
-        return self.counters.get(english_object, {}).get(folded(name), folded(name))
+        return self.counters.get(english_object, {}).get(fold(name), fold(name))
 
 
 _SAMPLE_BYTES = 64 << 10
@@ -54,11 +54,11 @@ def vocabulary() -> Vocabulary:
     for group in _content()["names"].values():
         english_names = _english(group["counters"])
         objects |= _english(group["objects"])
-        counters |= {folded(english): english_names for english in group["objects"]}
+        counters |= {fold(english): english_names for english in group["objects"]}
     return Vocabulary(objects, counters)
 
 
-def decoded(header: bytes) -> str:
+def decode_header(header: bytes) -> str:
     """Decode a header from UTF-8, or from the code page in which most of its names are known."""
     try:
         return header.decode("utf-8")
@@ -69,7 +69,7 @@ def decoded(header: bytes) -> str:
 
 
 def _recognised_characters(header: str) -> int:
-    text = folded(header)
+    text = fold(header)
     english_names = vocabulary()
     names = {*english_names.objects, *(name for names in english_names.counters.values() for name in names)}
     return sum(len(name) for name in names if not name.isascii() and name in text)
@@ -77,7 +77,7 @@ def _recognised_characters(header: str) -> int:
 
 def _english(names: Mapping[str, Mapping[str, list[str]]]) -> dict[str, str]:
     return {
-        folded(name): folded(english)
+        fold(name): fold(english)
         for english, languages in names.items()
         for name in (english, *(name for translations in languages.values() for name in translations))
     }

@@ -1,4 +1,4 @@
-"""The counters of Windows and the metrics that they give. Names are as in Vocabulary: English, folded."""
+"""The counters of Windows and their metrics. Names are as in Vocabulary: English, folded."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DISK = (
     Use("in_flight_seconds_total", "avg. disk queue length", None, NANOSECONDS),
     Use("in_flight", "current disk queue length", summed=False),
 )
-"""PhysicalDisk, and LogicalDisk where there is no PhysicalDisk."""
+"""PhysicalDisk, or LogicalDisk if there is no PhysicalDisk."""
 
 CLUSTER_VOLUME = (
     Use("ops_read_total", "reads/sec"),
@@ -50,7 +50,7 @@ HYBRID_DISK = (
     Use("bytes_read_total", "disk read bytes/sec"),
     Use("bytes_write_total", "disk write bytes/sec"),
 )
-"""Cluster Storage Hybrid Disks: a capacity device with the cache before it."""
+"""Cluster Storage Hybrid Disks: a capacity device with the cache in front of it."""
 
 CACHE_STORE = (
     Use("cache_update_bytes_total", "update bytes/sec"),
@@ -105,14 +105,14 @@ PROCESSORS = (
     Use("cpu_busy_seconds_total", "all cores", factor=0.01 * NANOSECONDS),
     Use("cpu_seconds_total", "cores", factor=NANOSECONDS),
 )
-"""What is derived from the counters of single processors."""
+"""Values derived from the counters of single processors."""
 
 HOST = (
     *PROCESSORS,
     Use("interrupts_total", "interrupts/sec"),
     Use("context_switches_total", "context switches/sec"),
 )
-"""What is derived from Processor Information or Processor, and System."""
+"""Values derived from Processor Information or Processor, and System."""
 
 _PROCESSOR = frozenset(("% processor time", "interrupts/sec"))
 

@@ -23,15 +23,15 @@ from sanpath.plugin import CollectorError, Failure
 from sanpath_collectors.perfmon import pdh
 from sanpath_collectors.perfmon.block import Block, block_of
 from sanpath_collectors.perfmon.dates import LocalDates
-from sanpath_collectors.perfmon.names import decoded
+from sanpath_collectors.perfmon.names import decode_header
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The columns of the rows that follow.
+    """The columns of the following rows.
 
-    `names`: of the columns, beginning with that of the time. `zone_minutes`: added to local time to get UTC; None:
-    the header has no zone.
+    `names`: of the columns, beginning with the time. `zone_minutes`: added to local time to get UTC; None: the header
+    has no zone.
     """
 
     names: Iterable[str]
@@ -57,12 +57,12 @@ class Remark:
 LogItem = Columns | Row | Block | Remark
 
 _MAX_CELLS = 100
-"""Limit of the cells in a line of the long format: Get-Counter writes a dozen."""
+"""Maximum cells in a line of the long format: Get-Counter writes a dozen."""
 _MAX_COUNTERS = 100_000
 """More counters than any machine has."""
 EXPORT = "export it with points, or with ; between the cells"
-"""What to do about numbers whose commas have two meanings."""
-FEW = 4
+"""Advice about numbers with ambiguous commas."""
+MIN_BLOCK_ROWS = 4
 """Rows that cost no more one by one."""
 
 
@@ -88,8 +88,8 @@ class Wide(Format):
 
     def read(self, text: bytes) -> Iterator[LogItem]:
         """Yield headers and rows. Other text of typeperf is skipped."""
-        lines = text.split(b"\n", FEW + 1)
-        if len(lines) <= FEW + 1:
+        lines = text.split(b"\n", MIN_BLOCK_ROWS + 1)
+        if len(lines) <= MIN_BLOCK_ROWS + 1:
             for line in lines:
                 yield from self._line(line)
         elif (
@@ -109,7 +109,7 @@ class Wide(Format):
                 yield from self._row(line)
         elif pdh.is_header(line):
             self._separator = pdh.separator_of(line)
-            names = pdh.Names(decoded(line), self._separator)
+            names = pdh.Names(decode_header(line), self._separator)
             self._columns = len(names)
             yield Columns(names, pdh.zone_minutes(next(iter(names))))
 
@@ -130,13 +130,13 @@ class Wide(Format):
             yield Row(time_us, cells)
 
     def _time_us(self, cell: bytes) -> int | None:
-        """Parse a time. None: not a time, or one with slashes that is not American: it may be in either order."""
+        """Parse a time. None: not a time, or one with slashes that is not American: its order is ambiguous."""
         is_local = self._separator == pdh.RESAVED and b"/" not in cell
         return self._dates.time_us(cell.decode("latin-1")) if is_local else pdh.time_us(cell)
 
 
 class Long(Format):
-    """The long format: one line for each value. A row ends where a counter occurs again."""
+    """The long format: one line for each value. A row ends when a counter occurs again."""
 
     def __init__(self) -> None:
         self._separator, self._cell_separator = ",", b'","'
@@ -204,7 +204,7 @@ class Long(Format):
     def _new_column(self, path: bytes) -> int:
         if len(self._columns) >= _MAX_COUNTERS:
             raise CollectorError(Failure.UNREADABLE, "more counters than a machine has: this is not a counter log")
-        column = self._names.setdefault(decoded(path).strip(), len(self._names))
+        column = self._names.setdefault(decode_header(path).strip(), len(self._names))
         if column == len(self._values):
             self._values.append(None)
         self._columns[path] = column

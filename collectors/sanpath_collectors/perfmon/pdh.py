@@ -26,12 +26,12 @@ LONGEST_LINE_BYTES = 64 << 20
 RESAVED = ";"
 """The separator of a log that another program has saved again; its decimals have a comma."""
 
-MOST = 1e15
-"""A larger value is damaged: this is the bytes per second of a thousand arrays."""
+MAX_VALUE = 1e15
+"""Larger values are damaged: this is the bytes per second of a thousand arrays."""
 _DECIMAL_COMMA = re.compile(rb"\s*(?:0,\d+|\d{4,},\d+|\d+,(?:\d{1,2}|\d{4,})|\d+,\d+e[+-]?\d+)\s*", re.IGNORECASE)
-"""A number with a comma that separates decimals, and cannot separate thousands."""
-_SHORT = 2
-"""Cells of so many octets are kept once: each would take twenty times its size."""
+"""A number with a comma that separates decimals and cannot separate thousands."""
+_MAX_SHARED_OCTETS = 2
+"""Cells of up to this many octets are stored once: each would take twenty times its size."""
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
 _HEADER = re.compile(r'^"?\(PDH-([CT])SV')
 _ZONE = re.compile(r"\(PDH-[CT]SV [\d.]+\)\s*\(.*\)\s*\(([+-]?\d{1,4})\)")
@@ -39,7 +39,7 @@ _ROW = re.compile(rb'"?\d\d/')
 _RESAVED_ROW = re.compile(rb'"?\d{1,4}[./-]\d')
 _FIRST_CELL = re.compile(rb'"[^"]*"|[^;,\t"\\]*')
 _TIME = re.compile(rb"(\d\d/\d\d/\d{4}) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,6}))?")
-_LONGEST_PATH = 2048  # PDH_MAX_COUNTER_PATH; longer ones are no paths, and would be looked through again and again
+_LONGEST_PATH = 2048  # PDH_MAX_COUNTER_PATH; longer ones are no paths, and would be searched again and again
 _PATH = re.compile(r"\\{1,2}(?:([^\\()]+)\\)?(.+?)(?:\((.*)\))?\\([^\\]*)", re.DOTALL)
 
 
@@ -121,7 +121,7 @@ def is_header(line: bytes) -> bool:
 
 
 def is_row(line: bytes, separator: str = ",") -> bool:
-    """Whether a line begins as a row does; messages of typeperf do not."""
+    """Whether a line begins like a row; messages of typeperf do not."""
     return (_RESAVED_ROW if separator == RESAVED else _ROW).match(line) is not None
 
 
@@ -139,7 +139,7 @@ def separator_of(header: bytes) -> str:
 
 
 def zone_minutes(cell: str) -> int | None:
-    """Return the minutes to add to local times to get UTC; None: the first cell of the header lacks them, or is cut.
+    """Return the minutes to add to local times to get UTC; None: missing in the first cell of the header, or cut.
 
     >>> zone_minutes("(PDH-CSV 4.0) (Eastern Daylight Time)(240)"), zone_minutes("(PDH-CSV 4.0) (RTZ 2 (")
     (240, None)
@@ -151,7 +151,7 @@ def zone_minutes(cell: str) -> int | None:
 class Names:
     """The cells of a header. Instances may contain commas and quotes.
 
-    Each iteration cuts the header again: a list of a hundred thousand cells takes many times its memory.
+    Each iteration splits the header again: a list of a hundred thousand cells takes many times its memory.
     """
 
     def __init__(self, header: str, separator: str) -> None:
@@ -169,7 +169,7 @@ class Names:
 @cache
 def _cell(separator: str) -> re.Pattern[str]:
     """The pattern of a CSV cell: quoted, with any text after its quotes, or plain."""
-    # Possessive (*+): else every pair of quotes is kept as a place to go back to.
+    # Possessive (*+): otherwise every pair of quotes is kept for backtracking.
     other = f"[^{separator}]*+"
     return re.compile(rf'(?:\A|{separator})(?:"([^"]*+(?:""[^"]*+)*+)(?:"({other}))?|({other}))')
 
@@ -183,12 +183,12 @@ def cells_of(line: bytes, separator: str, expected: int) -> list[bytes]:
             return cells
     short: dict[bytes, bytes] = {}
     coded = (cell.encode("latin-1") for cell in Names(line.decode("latin-1"), separator))
-    return [short.setdefault(cell, cell) if len(cell) <= _SHORT else cell for cell in coded]
+    return [short.setdefault(cell, cell) if len(cell) <= _MAX_SHARED_OCTETS else cell for cell in coded]
 
 
 def has_split_decimals(line: bytes, cells: Sequence[bytes], expected: int) -> bool:
-    """Whether the commas of decimals were taken for separators: no cell is quoted or has a point, and there are more
-    of them than there are columns."""
+    """Whether commas of decimals were taken for separators: no cell is quoted or has a point, and there are more
+    cells than columns."""
     return len(cells) > expected and b'","' not in line and not any(b"." in cell for cell in cells[1:])
 
 
@@ -226,7 +226,7 @@ def numbers(cells: Sequence[bytes]) -> list[float | None]:
     """Parse the values of cells; None for a blank, and for a negative or infinite number, which no counter has."""
     try:
         values = list(map(float, cells))
-        if values and min(values) >= 0.0 and sum(values) < MOST:  # False for NaN as well
+        if values and min(values) >= 0.0 and sum(values) < MAX_VALUE:  # False for NaN as well
             return list[float | None](values)
     except ValueError:
         pass
@@ -234,7 +234,7 @@ def numbers(cells: Sequence[bytes]) -> list[float | None]:
 
 
 def number(cell: bytes) -> float | None:
-    """Parse the value of one cell. A comma in it is that of decimals, unless it may be one of thousands.
+    """Parse the value of one cell. A comma separates decimals, unless it may separate thousands.
 
     >>> number(b"6250.5"), number(b"6250,5"), number(b"0,051"), number(b"6,250")
     (6250.5, 6250.5, 0.051, None)
@@ -243,4 +243,4 @@ def number(cell: bytes) -> float | None:
         value = float(cell.replace(b",", b".") if _DECIMAL_COMMA.fullmatch(cell) else cell)
     except ValueError:
         return None
-    return value if 0.0 <= value < MOST else None
+    return value if 0.0 <= value < MAX_VALUE else None

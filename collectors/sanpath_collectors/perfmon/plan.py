@@ -1,4 +1,4 @@
-"""The plan for a log: from the names of its columns to the series and entities that each row gives."""
+"""The plan for a log: from the names of its columns to the series and entities of each row."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from sanpath_collectors.perfmon.block import Block
 from sanpath_collectors.perfmon.pdh import CounterPath, counter_path, numbers
 from sanpath_collectors.perfmon.sums import GAP_US, Matrix, Series, Term, Values
 
-_MOST_MACHINES = 1000
+_MAX_MACHINES = 1000
 """Each takes a hundred times the memory of its name."""
 Counters = dict[str, int]
 """Name of a counter → position of its value in a row."""
 
 Instances = dict[str, Counters]
-"""Instance of an object, "" where it has none → its counters."""
+"""Instance of an object, "" if it has none → its counters."""
 
 Machines = dict[str, dict[str, Instances]]
 """Machine → object → its instances."""
@@ -33,8 +33,8 @@ class Use:
     """The source of a metric: one counter, or two, a rate and the mean per event.
 
     `summed`: the counter is a rate that is integrated to a counter metric; `times`: the mean by which it is
-    multiplied. Not `summed`: the metric is a gauge; `times`: the rate of the events of which the gauge is the mean,
-    which is not valid where the rate is 0. `factor`: converts the counter's unit to the metric's.
+    multiplied. Not `summed`: the metric is a gauge; `times`: the rate of the events whose mean the gauge is, which is
+    invalid if the rate is 0. `factor`: converts the counter's unit to the metric's.
     """
 
     metric: str
@@ -45,17 +45,17 @@ class Use:
 
     @property
     def counters(self) -> tuple[str, ...]:
-        """The counters that it needs."""
+        """The required counters."""
         return (self.counter,) if self.times is None else (self.counter, self.times)
 
 
 @dataclass(slots=True)
 class Plan:
     """The conversion of rows to samples. `warnings`: code and text, each reported once. `has_doubtful_commas`: a
-    value was left out whose comma may be one of decimals or of thousands.
+    value was left out whose comma may separate decimals or thousands.
 
-    `items`: groups of entities and links, each read once. A generator makes its items when they are read: a header
-    with 100,000 instances would take several times the memory otherwise.
+    `items`: groups of entities and links, each read once. A generator creates its items when they are read: a header
+    with 100,000 instances would otherwise take several times the memory.
     """
 
     series: list[Series] = field(default_factory=list)
@@ -75,10 +75,10 @@ class Plan:
     ) -> Machines:
         """Find the used columns.
 
-        `names`: of all columns, beginning with that of the time. `host`: name of the machine where they contain none.
-        `host_name`: overrides the machine's name in the log, if the log has only one machine.
-        `used_counter`: returns object and counter by the plan's names; None: the column is not used.
-        Raises CollectorError(UNREADABLE): there are too many machines.
+        `names`: of all columns, beginning with the time. `host`: name of the machine if they contain none.
+        `host_name`: overrides the machine's name in the log, if the log has only one machine. `used_counter`: returns
+        object and counter by the plan's names; None: the column is not used. Raises CollectorError(UNREADABLE): there
+        are too many machines.
         """
         machines: Machines = {}
         for column, name in islice(enumerate(names), 1, None):
@@ -86,7 +86,7 @@ class Plan:
             if path is None:
                 continue
             machine = machines.setdefault((path.machine or host).lower(), defaultdict(dict))
-            if len(machines) > _MOST_MACHINES:
+            if len(machines) > _MAX_MACHINES:
                 raise CollectorError(Failure.UNREADABLE, "too many machines for one log: this is not a counter log")
             if (values := used_counter(path)) is not None:
                 counters = machine[values[0]].setdefault(path.instance or "", {})
@@ -141,24 +141,24 @@ class Plan:
         return {entity for members in entities_by_uses.values() for entity in members}
 
     def rows(self, time_us: int, previous_us: int | None, cells: Sequence[bytes]) -> Iterator[Rows]:
-        """Yield the samples of one row of the file, whose interval began at `previous_us` (None: not known)."""
+        """Yield the samples of one row of the file, whose interval began at `previous_us` (None: unknown)."""
         values = self._values(cells)
         for series in self.series:
             yield from series.row(time_us, previous_us, values)
 
     @property
     def is_steady(self) -> bool:
-        """Whether all counters are running, so that rows can be taken together."""
+        """Whether all counters are running, so that rows can be processed together."""
         return all(series.is_steady for series in self.series)
 
     def block(self, block: Block, previous_us: int) -> list[Rows] | None:
-        """Return the samples of several rows at once, those that `rows` yields for each of them.
+        """Return the samples of several rows at once, equal to those of `rows`.
 
         The plan has to be steady. `previous_us`: time of the row before. None: a value is blank or invalid, or a time
-        does not fit: the rows have to be taken one by one.
+        does not fit: the rows must be processed one by one.
         """
-        apart = np.diff(block.times_us, prepend=previous_us)
-        if apart.min() <= 0 or apart.max() > GAP_US or (matrix := self._matrix(block)) is None:
+        parts = np.diff(block.times_us, prepend=previous_us)
+        if parts.min() <= 0 or parts.max() > GAP_US or (matrix := self._matrix(block)) is None:
             return None
         blocks = [series.block(block.times_us, previous_us, matrix) for series in self.series]
         complete = [block for block in blocks if block is not None]
@@ -177,7 +177,7 @@ class Plan:
         return np.hstack((matrix, np.array(values, dtype=np.float64)))
 
     def _values(self, cells: Sequence[bytes]) -> Values:
-        picked = self._picker()(cells)
+        picked = self._value_picker()(cells)
         values = numbers(picked)
         if None in values and not self.has_doubtful_commas:
             self.has_doubtful_commas = any(v is None and b"," in c for v, c in zip(values, picked, strict=True))
@@ -185,7 +185,7 @@ class Plan:
             values.append(combined(values))
         return values
 
-    def _picker(self) -> Callable[[Sequence[bytes]], Sequence[bytes]]:
+    def _value_picker(self) -> Callable[[Sequence[bytes]], Sequence[bytes]]:
         if self._pick is None:
             columns = self._columns
             self._pick = itemgetter(*columns) if len(columns) > 1 else lambda row: [row[n] for n in columns]

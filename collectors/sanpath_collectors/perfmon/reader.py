@@ -24,7 +24,7 @@ from sanpath_collectors.perfmon import columns, pdh
 from sanpath_collectors.perfmon.block import Block
 from sanpath_collectors.perfmon.parse import (
     EXPORT,
-    FEW,
+    MIN_BLOCK_ROWS,
     Columns,
     Format,
     LogItem,
@@ -37,7 +37,7 @@ from sanpath_collectors.perfmon.parse import (
 from sanpath_collectors.perfmon.plan import Plan
 
 _HEADER_WITHIN = 10
-"""Limit of the lines up to the header, before which there may be other text."""
+"""Maximum lines up to the header, which other text may precede."""
 
 _BINARY, _BINARY_WITHIN = bytes(4), 64
 """Zeros in the header of a binary log; text has at most one in a row, as UTF-16."""
@@ -46,10 +46,10 @@ _RELOG = "relog NAME.blg -f csv -o NAME.csv"
 
 
 class CounterLog(ResultReader):
-    """A log of counters of any system; a subclass makes the plan for its columns.
+    """A log of counters of any system; a subclass creates the plan for its columns.
 
-    Times are UTC where the header contains the zone, otherwise local. Each warning is reported once. `host`: name of
-    the machine; None: as in the log. `messages`: code → text of all warnings so far.
+    Times are UTC if the header contains the zone, otherwise local. Each warning is reported once. `host`: name of the
+    machine; None: as in the log. `messages`: code → text of all warnings so far.
     """
 
     clock: ResultClock = "local"
@@ -124,9 +124,9 @@ class CounterLog(ResultReader):
         yield from chain.from_iterable(self._plan.items)
 
     def _block(self, block: Block) -> Iterator[Item]:
-        """Yield the samples of rows, all of them at once where that is possible."""
+        """Yield the samples of rows, all at once if possible."""
         assert self._plan is not None, "a format gives its columns before its rows"  # noqa: S101 - for the type checker
-        if len(block) <= FEW:
+        if len(block) <= MIN_BLOCK_ROWS:
             for time_us, cells in block.rows():
                 yield from self._row(time_us, cells)
             return
@@ -214,7 +214,7 @@ class PerfMonLog(CounterLog):
 
 
 class FollowedCounterLog(FollowedFile):
-    """One log of counters that another program is writing. `check` reports the defects that its header shows."""
+    """A log of counters that another program is writing. `check` reports the defects of its header."""
 
     reader: ClassVar[type[CounterLog]]
 

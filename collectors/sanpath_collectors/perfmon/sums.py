@@ -1,4 +1,4 @@
-"""Integrates the rates of intervals to counters, as the device itself would count."""
+"""Integrates the rates of intervals to counters, as if the device itself counted."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Sums = list[list[float]]
 
 _MAX_TOTAL = 2.0**62
 GAP_US = 86_400_000_000
-"""Rows with a larger distance do not belong to one series."""
+"""Rows further apart do not belong to the same series."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +31,8 @@ class Term:
     """The conversion of values to a metric, for all entities of a series.
 
     `first`: position of the value in a row, by entity. `summed`: the value is a rate that is integrated to a counter.
-    `second`: position of a second value, by entity. For a rate it is the mean by which the rate is multiplied; for a
-    mean it is the rate of the events that the mean is over. None: there is no second value. `factor`: converts the
-    value's unit to the metric's.
+    `second`: position of a second value, by entity: for a rate the mean by which it is multiplied; for a mean the
+    rate of its events. None: there is no second value. `factor`: converts the value's unit to the metric's.
     """
 
     metric: str
@@ -44,10 +43,10 @@ class Term:
 
 
 class Series:
-    """Samples of entities that have the same metrics.
+    """Samples of entities with the same metrics.
 
     The counters of an entity begin at zero one row before its first values. They begin again at zero after each row
-    without a value of it, because the activity in that interval is not known.
+    without a value for it, because the activity in that interval is unknown.
     """
 
     def __init__(self, table: Table, entities: Sequence[str], terms: Sequence[Term]) -> None:
@@ -59,7 +58,7 @@ class Series:
     def row(self, time_us: int, previous_us: int | None, values: Values) -> Iterator[Rows]:
         """Yield the samples of one row of the file.
 
-        `time_us`: time of the row. `previous_us`: begin of its interval; None: not known. Both are microseconds.
+        `time_us`: time of the row. `previous_us`: beginning of its interval; None: unknown. Both are microseconds.
         """
         values_by_term = [read(values) for read in self._term_values]
         seconds = 0.0
@@ -80,14 +79,14 @@ class Series:
 
     @property
     def is_steady(self) -> bool:
-        """Whether the counters of all entities are running, so that rows without gaps can be taken together."""
+        """Whether the counters of all entities are running, so that rows without gaps can be processed together."""
         return all(self._running) or not any(term.summed for term in self.terms)
 
     def block(self, times_us: Times, previous_us: int, matrix: Matrix) -> tuple[Rows, Sums] | None:
-        """Return the samples of several rows without gaps, and the sums after them, which `resume` takes.
+        """Return the samples of several rows without gaps, and the sums after them for `resume`.
 
-        `times_us`: rising times of the rows, no further apart than a day. None: a sum gets too large.
-        The result is that of `row` for each of them.
+        `times_us`: ascending times of the rows, at most a day apart. None: a sum gets too large. The result equals
+        that of `row` for each of them.
         """
         seconds = np.diff(times_us, prepend=previous_us) / 1e6
         columns: dict[str, Sequence[int | float | None]] = {}
@@ -105,7 +104,7 @@ class Series:
                 sums_after.append(totals[-1].tolist())
             else:
                 gauges = array("d", (values * term.factor).tobytes())
-                columns[term.metric] = gauges if second is None else _where(second.ravel().tolist(), gauges)
+                columns[term.metric] = gauges if second is None else _valid_means(second.ravel().tolist(), gauges)
                 sums_after.append(sums)
         count = len(self.entities)
         covers = array("d", seconds.repeat(count).tobytes())
@@ -113,14 +112,14 @@ class Series:
         if any(term.summed or term.second is None for term in self.terms):  # has a value in every row
             covers_seconds = covers if self.table.rollup == "average" else None
             return Rows(self.table, entities, seen, columns, covers_seconds=covers_seconds), sums_after
-        return self._valued(entities, seen, columns, covers), sums_after
+        return self._rows_with_values(entities, seen, columns, covers), sums_after
 
     def resume(self, sums: Sums) -> None:
         """Continue after a block."""
         self._sums = sums
 
     def _begin(self, previous_us: int, values_by_term: Sequence[Values]) -> Iterator[Rows]:
-        """Yield zeros at the begin of the interval for entities whose counters begin with it."""
+        """Yield zeros at the beginning of the interval for entities whose counters begin with it."""
         rates = [values for term, values in zip(self.terms, values_by_term, strict=True) if term.summed]
         if not rates or (all(self._running) and not any(None in values for values in rates)):
             return
@@ -153,11 +152,11 @@ class Series:
     ) -> Iterator[Rows]:
         """Yield the rows of the entities that have a value."""
         count = len(entities)
-        rows = self._valued(entities, [time_us] * count, columns, [seconds] * count)
+        rows = self._rows_with_values(entities, [time_us] * count, columns, [seconds] * count)
         if rows.entity:
             yield rows
 
-    def _valued(
+    def _rows_with_values(
         self,
         entities: Sequence[str],
         times_us: Sequence[int],
@@ -174,8 +173,8 @@ class Series:
         return Rows(self.table, list(entities), times_us, dict(columns), covers_seconds=covers_seconds)
 
 
-def _where(rates: Values, means: Values) -> list[float | None]:
-    """Return the means, None where the rate is 0."""
+def _valid_means(rates: Values, means: Values) -> list[float | None]:
+    """Return the means, None if the rate is 0."""
     return [mean if rate else None for mean, rate in zip(means, rates, strict=True)]
 
 
@@ -186,13 +185,13 @@ def _value_reader(term: Term) -> Callable[[Values], Values]:
         return first
     second = _picker(term.second)
 
-    # Where the rate is 0, the mean is not valid, whether it is blank or not.
+    # If the rate is 0, the mean is invalid, blank or not.
     def product(values: Values) -> Values:
         pairs = zip(first(values), second(values), strict=True)
         return [rate and (None if mean is None else rate * mean) for rate, mean in pairs]
 
     def valid_mean(values: Values) -> Values:
-        return _where(second(values), first(values))
+        return _valid_means(second(values), first(values))
 
     return product if term.summed else valid_mean
 

@@ -1,4 +1,4 @@
-"""Series of hosts, switches and arrays on a Prometheus-compatible server, live or of a test that is over."""
+"""Series of hosts, switches and arrays on a Prometheus-compatible server, live or of a finished test."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class Api:
         return answer.series[0].points[0][0]
 
     async def version(self) -> str:
-        """Read the release of the server; "" if it is not given."""
+        """Read the release of the server; "" if it is not reported."""
         reply = await self._http.request("GET", f"{self._path}/status/buildinfo", None, self._headers)
         return parse.version(reply.body) if reply.status == 200 else ""
 

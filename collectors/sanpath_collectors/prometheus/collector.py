@@ -1,4 +1,4 @@
-"""The collector: sends a few queries in each poll, and some larger ones for a test that is over."""
+"""The collector: sends a few queries in each poll, and larger ones for a finished test."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from sanpath_collectors.prometheus.samples import Samples
 from sanpath_collectors.prometheus.warnings import Remarks
 
 _MAX_DELAY_SECONDS = 60.0
-"""The maximum delay of a sample on its way to the server: remote write sends every few seconds, and retries."""
+"""Maximum delay of a sample on its way to the server: remote write sends every few seconds, and retries."""
 _LOOKBACK_SECONDS = 300.0
-"""The maximum age of an exporter's last sample, the same as the lookback of an instant query."""
+"""Maximum age of an exporter's last sample, the same as the lookback of an instant query."""
 _MAX_ANSWER_POINTS = 500_000
-"""The intended limit of samples in one answer: about 14 MB of JSON."""
+"""Intended maximum of samples in one answer: about 14 MB of JSON."""
 _FIRST_RANGE_SECONDS = 300.0
-"""Length of the first range of a history; those after it are adjusted to the density of its samples."""
+"""Length of the first range of a history; later ones are adjusted to the density of its samples."""
 _MIN_RANGE_SECONDS = 10.0
-"""A server that refuses so short a range cannot be read."""
+"""A server that refuses such a short range cannot be read."""
 
 
 @dataclass(slots=True)
@@ -55,7 +55,7 @@ class _Exporter:
         """The name of the exporter, with a note if its profile was never tested with a live one."""
         return self.profile.title + ("" if self.profile.verified else " (not verified on a live one)")
 
-    def answered(self, answer: Answer) -> list[Series]:
+    def series_of(self, answer: Answer) -> list[Series]:
         """Return the series of an answer, and add remarks about its defects."""
         for text in answer.warnings:
             self.remarks.add("partial-answer", f"a part of the answer is missing: {text}")
@@ -118,7 +118,7 @@ class Prometheus(Collector[PrometheusConfig]):
                 yield item
 
     async def poll(self, ctx: Context) -> AsyncIterator[Item]:
-        """Yield what was scraped since the last poll."""
+        """Yield the samples scraped since the last poll."""
         now_us = ctx.clock.now_us()
         since_us = now_us - self._answered_us if self._answered_us is not None else 0
         window = f"[{round(since_us / 1000 + _MAX_DELAY_SECONDS * 1000)}ms]"
@@ -126,7 +126,7 @@ class Prometheus(Collector[PrometheusConfig]):
             raise CollectorError(Failure.UNREADABLE, "the server has no series of an exporter that sanpath knows")
         for exporter in self._exporters:
             answer = await self._server.query(selector(exporter.names, self.config.match) + window)
-            for _, rows in exporter.samples.rows(exporter.answered(answer), self._offset_us):
+            for _, rows in exporter.samples.rows(exporter.series_of(answer), self._offset_us):
                 yield rows
             for _, item in exporter.devices.inventory(only_new=True):
                 yield item
@@ -173,7 +173,7 @@ class Prometheus(Collector[PrometheusConfig]):
                     raise
                 seconds = max(_MIN_RANGE_SECONDS, seconds / 4)
                 continue
-            for device, rows in exporter.samples.rows(exporter.answered(answer), 0):
+            for device, rows in exporter.samples.rows(exporter.series_of(answer), 0):
                 yield HistoryItem(self._source(exporter, device), tables, rows)
             for device, item in exporter.devices.inventory(only_new=True):
                 yield HistoryItem(self._source(exporter, device), tables, item)
@@ -223,7 +223,7 @@ class Prometheus(Collector[PrometheusConfig]):
         """Read names and entities as of a time; None: now."""
         names = (*exporter.metadata_series, *exporter.names)
         answer = await self._server.query(selector(dict.fromkeys(names), self.config.match), at_us)
-        series = exporter.answered(answer)
+        series = exporter.series_of(answer)
         metadata_series = set(exporter.metadata_series)
         samples = [s for s in series if s.name not in metadata_series]
         exporter.devices.learn([s for s in series if s.name in metadata_series], samples)

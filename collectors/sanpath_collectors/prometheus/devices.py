@@ -65,7 +65,7 @@ class Devices:
         self._names.clear()
 
     def find(self, profile: EntityProfile, labels: Labels) -> Entity | None:
-        """Return the entity of a series; None: the profile leaves it out."""
+        """Return the entity of a series; None: the profile excludes it."""
         if any(pattern.fullmatch(labels.get(label, "")) for label, pattern in profile.skip.items()):
             return None
         scope = self._scope(labels)
@@ -98,7 +98,7 @@ class Devices:
                     yield entity.device, item
 
     def capable_bits_per_second(self, entity: Entity) -> float | None:
-        """Return the maximum speed of a port in bits per second; None: not known."""
+        """Return the maximum speed of a port in bits per second; None: unknown."""
         source = entity.profile.attributes.get("capable_bits_per_second")
         value = None if source is None else self._attribute(source, entity)
         return value if isinstance(value, float) else None
@@ -124,7 +124,7 @@ class Devices:
         ids |= {
             key: (str(value),) for key, source in profile.ids.items() if (value := self._attribute(source, entity))
         }
-        # A bond, its ports, its VLANs and its bridge have one address: it does not identify any of them.
+        # A bond, its ports, its VLANs and its bridge share one address, which identifies none of them.
         if any((entity.kind, entity.device, mac) in shared for mac in ids.get("mac", ())):
             del ids["mac"]
         for place in profile.wwid:
@@ -162,8 +162,8 @@ class Devices:
         if not dot:
             return labels.get(place, "")
         names_by_scope = {
-            series_scope: {s.labels.get(label, "") for s in all_}
-            for (name, series_scope), all_ in self._metadata.items()
+            series_scope: {s.labels.get(label, "") for s in all_series}
+            for (name, series_scope), all_series in self._metadata.items()
             if name == series
         }
         text = next(iter(names_by_scope.get(scope, ())), "")
@@ -185,7 +185,7 @@ class Devices:
         return [
             s
             for s in candidates
-            if ((its := _distinguishing_value(profile, s.labels)) is None or its.casefold() == value)
+            if ((text := _distinguishing_value(profile, s.labels)) is None or text.casefold() == value)
             and all(s.labels.get(label, labels[label]) == labels[label] for label in within)
         ]
 
@@ -241,7 +241,7 @@ def _attribute_text(source: AttributeSource, text: str) -> str | int | None:
     if not text:
         return None
     if source.form == "speed":
-        # sysfs of Linux: "16 Gbit", or all that a port supports, "8 Gbit, 16 Gbit".
+        # sysfs of Linux: "16 Gbit", or all supported speeds of a port, "8 Gbit, 16 Gbit".
         return max((int(number) * 10**9 for number in _GIGABIT.findall(text)), default=None)
     if source.values:
         return next((meaning for pattern, meaning in source.values.items() if pattern.fullmatch(text)), None)
@@ -252,7 +252,7 @@ def _attribute_text(source: AttributeSource, text: str) -> str | int | None:
 
 
 def _host(text: str) -> str:
-    """Return the address of a target, without its port unless the remainder is a generic name.
+    """Return the address of a target, without its port unless the rest is a generic name.
 
     >>> _host("db7:9100"), _host("[2001:db8::7]:9100"), _host("localhost:9100"), _host("db7")
     ('db7', '2001:db8::7', 'localhost:9100', 'db7')

@@ -21,7 +21,7 @@ from sanpath.plugin import CollectorError, Failure, excerpt, json_object, json_t
 
 Labels = Mapping[str, str]
 Point = tuple[int, float]
-"""Microseconds since the epoch, and the value; NaN: not known to the exporter."""
+"""Microseconds since the epoch, and the value; NaN: unknown to the exporter."""
 
 _MESSAGE_CHARACTERS = 200
 NAME = "__name__"
@@ -95,7 +95,7 @@ def names(body: bytes) -> tuple[list[str], tuple[str, ...]]:
 
 
 def version(body: bytes) -> str:
-    """Parse the release of the server; "" if it is not given."""
+    """Parse the release of the server; "" if it is not reported."""
     try:
         return str(json_object(_document(body).get("data")).get("version") or "")
     except CollectorError:

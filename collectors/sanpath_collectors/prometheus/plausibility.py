@@ -1,4 +1,4 @@
-"""Figures that exporters report although no storage can have them: they are recorded as not known. No I/O.
+"""Implausible figures of exporters, which no storage can have: they are recorded as unknown. No I/O.
 
 An array that restarts its statistics, a division by hardly any I/Os, and a sum that misses an entity for one scrape
 give latencies of days and counters that go back. A single one of them in a step would outweigh all others.
@@ -21,16 +21,16 @@ _MAX_OPS_PER_SECOND = 1e9
 _MAX_BYTES_PER_SECOND = 1e13
 """A hundred ports of 800 Gb/s."""
 _MAX_RATIO = 1.05
-"""Ratios exceed 1 a little where numerator and denominator are not of the same instant."""
+"""Ratios slightly exceed 1 if numerator and denominator are not from the same instant."""
 _MAX_IN_FLIGHT = 1e6
 """Sixteen target ports with all exchanges in use: OX_ID has 16 bits (FC-FS)."""
-_RECOVERY_SAMPLES = 5
-"""A counter that is back above its old value after so few samples was not reset: a part of its sum was missing."""
+_MAX_RECOVERY_SAMPLES = 5
+"""A counter that exceeds its old value after so few samples was not reset: a part of its sum was missing."""
 
 
 @dataclass(slots=True)
 class _CounterState:
-    """`fell_from`: the value before the last fall, None: it has not fallen lately. `rejected`: times left out."""
+    """`fell_from`: the value before the last fall, None: it has not fallen recently. `rejected`: times left out."""
 
     time_us: int = 0
     value: float | None = None
@@ -40,7 +40,7 @@ class _CounterState:
 
 
 class Plausibility:
-    """Leaves out impossible values, and says so once for each metric."""
+    """Leaves out impossible values, and remarks on it once for each metric."""
 
     def __init__(self, remarks: Remarks) -> None:
         self._remarks = remarks
@@ -49,7 +49,7 @@ class Plausibility:
     def checked(
         self, kind: str, local_id: str, columns: Mapping[str, Mapping[int, Number]]
     ) -> dict[str, dict[int, Number]]:
-        """Return {metric: {time: value}} of one entity; None in place of an impossible value."""
+        """Return {metric: {time: value}} of one entity, with None for impossible values."""
         result: dict[str, dict[int, Number]] = {}
         for metric, values in columns.items():
             if metric.endswith("_total"):
@@ -68,7 +68,7 @@ class Plausibility:
         return None
 
     def _check_in_flight(self, local_id: str, columns: dict[str, dict[int, Number]]) -> None:
-        """Leave out latencies that, with the rate of the operations, mean more I/Os in flight than there can be."""
+        """Leave out latencies that, with the rate of the operations, imply more I/Os in flight than possible."""
         for metric, values in columns.items():
             quantity, _, direction = metric.rpartition("_")
             rates = columns.get(f"ops_per_second_{direction}")
@@ -102,14 +102,14 @@ class Plausibility:
         return checked
 
     def _returns(self, state: _CounterState, time: int, value: float) -> bool:
-        """Return whether a new sample ends a short fall, and take note of it."""
+        """Return whether a new sample ends a short fall, and record it."""
         before, state.time_us, state.value = state.value, time, value
         state.samples_since_fall += 1
         if before is not None and value < before:
-            # While it is fallen, a further fall does not lower the value that it has to return to.
+            # During a fall, a further fall does not lower the value to which it has to return.
             state.fell_from = max(before, state.fell_from or 0)
             state.samples_since_fall = 0
-        elif state.fell_from is not None and state.samples_since_fall > _RECOVERY_SAMPLES:
+        elif state.fell_from is not None and state.samples_since_fall > _MAX_RECOVERY_SAMPLES:
             state.fell_from = None
         elif state.fell_from is not None and value >= state.fell_from:
             state.fell_from = None

@@ -34,9 +34,9 @@ class AttributeSource(_Section):
     """The source of a join key or attribute: the text at a place, the value of a series, or a constant (`always`).
 
     `values`: patterns for the full text and their meanings; other texts have no meaning. `prefix`: put before the
-    text. `unit`: of the number in a series, in the base unit. `above_zero`: 0 and less mean not known.
-    `keyed`: {label of the series `value`: place}: the series is not of the entity itself but of something that the
-    entity names, such as its QoS policy.
+    text. `unit`: of the number in a series, in the base unit. `above_zero`: 0 and less mean unknown. `keyed`: {label
+    of the series `value`: place}: the series belongs not to the entity itself but to something that the entity names,
+    such as its QoS policy.
     """
 
     places: Places = Field(default=(), alias="at")
@@ -55,7 +55,7 @@ class Source(_Section):
 
     `label_patterns`: patterns for the full value of its labels. `unit`: of its numbers, in the base unit. `wraps_at`:
     the value at which a counter wraps, in its own unit. `equals`: the value that means 1, others are 0. `above_zero`:
-    0 and less mean not known. `total`: the metric is the sum of all matching series; `largest`: it is the largest.
+    0 and less mean unknown. `total`: the metric is the sum of all matching series; `largest`: it is the largest.
     """
 
     series: Places
@@ -124,7 +124,7 @@ class EntityProfile(_Section):
 
     @property
     def covered_seconds(self) -> float | None:
-        """The seconds before its scrape that a value may be of, 0: unknown. None: values are instantaneous."""
+        """The seconds before its scrape that a value may cover, 0: unknown. None: values are instantaneous."""
         return None if self.averaged_seconds is None else self.averaged_seconds + self.delay_seconds
 
     @cached_property

@@ -19,7 +19,7 @@ from sanpath_collectors.prometheus.updates import Updates, covered_seconds
 from sanpath_collectors.prometheus.warnings import Remarks
 
 _SAME_SCRAPE_US = 1_000_000
-"""Samples closer than this are of one scrape, as long as the scrape interval is not known."""
+"""Samples closer together belong to one scrape, as long as the scrape interval is unknown."""
 _JITTER_RATIO = 0.01
 """Share of the scrape interval by which scrapes may be early or late: Prometheus keeps their distance exactly, other
 agents nearly so."""
@@ -89,13 +89,13 @@ class Samples:
         `offset_us`: the server's clock minus the recorder's.
         """
         tables: dict[tuple[str, Table, tuple[str, ...], float | None], list[_EntityRows]] = defaultdict(list)
-        for item in self._with_news(answer):
+        for item in self._new_rows(answer):
             key = (item.entity.device, item.table, tuple(item.columns), item.covers_seconds)
             tables[key].append(item)
         for (device, table, metrics, covers), entities in tables.items():
             yield device, _rows(table, metrics, covers, entities, offset_us)
 
-    def _with_news(self, answer: Iterable[Series]) -> Iterator[_EntityRows]:
+    def _new_rows(self, answer: Iterable[Series]) -> Iterator[_EntityRows]:
         """Yield the new rows of each entity, without values that the exporter only repeats."""
         by_kind: dict[tuple[str, int], list[_EntityColumns]] = {}
         profiles: dict[int, EntityProfile] = {}
@@ -119,13 +119,13 @@ class Samples:
             profile = profiles[profile_id]
             news, covers = None, None
             if (device, profile_id) in changed:
-                news, covers = self._news(device, profile, entities, changed[device, profile_id])
-            for entity, its_columns, its_times in entities:
-                new_times = its_times if news is None else [time for time in its_times if time in news]
+                news, covers = self._find_news(device, profile, entities, changed[device, profile_id])
+            for entity, entity_columns, entity_times in entities:
+                new_times = entity_times if news is None else [time for time in entity_times if time in news]
                 if new_times:
-                    yield _EntityRows(entity, profile.table, its_columns, new_times, covers)
+                    yield _EntityRows(entity, profile.table, entity_columns, new_times, covers)
 
-    def _news(
+    def _find_news(
         self, device: str, profile: EntityProfile, entities: Sequence[_EntityColumns], changed: Set[int]
     ) -> tuple[set[int], float | None]:
         """Return the times of the scrapes with new values, and the seconds before a scrape that its values cover."""
@@ -133,7 +133,7 @@ class Samples:
         spacing_us = max((spacing for spacing in spacings if spacing is not None), default=None)
         interval_us = self._updates.interval_us(device, profile.kind, spacing_us)
         if interval_us is not None:
-            self._remarks.held(device, profile.kind, round(interval_us / 1e6, 1), self._step_seconds)
+            self._remarks.cached(device, profile.kind, round(interval_us / 1e6, 1), self._step_seconds)
         all_times = {time for _, _, times in entities for time in times}
         news = self._updates.news(device, profile.kind, all_times, changed, interval_us)
         return news, covered_seconds(profile.covered_seconds, interval_us, spacing_us)
@@ -172,7 +172,7 @@ class Samples:
             return {}, []
         self._update_spacing(entity_series.entity, state, times)
         max_distance_us = _SAME_SCRAPE_US if state.spacing_us is None else state.spacing_us // 2
-        aligned = {metric: _aligned(values, times, max_distance_us) for metric, values in points.items()}
+        aligned = {metric: _align(values, times, max_distance_us) for metric, values in points.items()}
         columns = self._plausibility.checked(entity_series.profile.kind, entity_series.entity.local_id, aligned)
         state.newest = times[-1]
         self._check_throughput(entity_series.entity, columns)
@@ -192,18 +192,19 @@ class Samples:
         chosen = [(source, series) for source, series in candidates if source.series.index(series.name) == best]
         source = chosen[0][0]
         if source.total or source.largest:
-            # The first one gives the times of the rows: it has to be the same at each poll.
+            # The first one gives the times of the rows: it must be the same at each poll.
             parts = sorted((series for _, series in chosen), key=lambda series: series.selector_text)
             spacing_us = self._states[entity.kind, entity.local_id].spacing_us
-            return _combined(source, column, [self._with_last(column, part) for part in parts], after_us, spacing_us)
+            parts_points = [self._prepend_last(column, part) for part in parts]
+            return _combine(source, column, parts_points, after_us, spacing_us)
         series = self._select_series(entity, column.metric, [series for _, series in chosen])
         points = [point for point in series.points if point[0] > after_us]
         self._check_points(series, points)
         if source.wraps_at is not None:
-            points = self._unwrapped(series, points, source.wraps_at)
-        return {time: _recorded(source, column, value) for time, value in points}
+            points = self._unwrap(series, points, source.wraps_at)
+        return {time: _to_column_value(source, column, value) for time, value in points}
 
-    def _with_last(self, column: Column, part: Series) -> Sequence[Point]:
+    def _prepend_last(self, column: Column, part: Series) -> Sequence[Point]:
         """Return the samples of a part of a sum, with the last one of the previous answer."""
         key, points = (column.metric, part.selector_text), part.points
         last = self._last_of_part.get(key)
@@ -223,7 +224,7 @@ class Samples:
             self._chosen[key] = next(iter(by_text))
         return by_text[self._chosen[key]]
 
-    def _unwrapped(self, series: Series, points: Iterable[Point], wraps_at: float) -> list[Point]:
+    def _unwrap(self, series: Series, points: Iterable[Point], wraps_at: float) -> list[Point]:
         """Continue a counter beyond its wraps; a fall by less than half of its range is a restart."""
         state = self._wrapping[series.selector_text]
         continuous = []
@@ -268,7 +269,7 @@ def _values(entities: Iterable[_EntityColumns]) -> dict[str, dict[int, tuple[Num
     }
 
 
-def _aligned(values: Mapping[int, Number], times: Sequence[int], max_distance_us: int) -> dict[int, Number]:
+def _align(values: Mapping[int, Number], times: Sequence[int], max_distance_us: int) -> dict[int, Number]:
     if all(time in values for time in times):
         return {time: values[time] for time in times}
     candidate_times = sorted(values)
@@ -281,13 +282,13 @@ def _aligned(values: Mapping[int, Number], times: Sequence[int], max_distance_us
     return aligned
 
 
-def _combined(
+def _combine(
     source: Source, column: Column, parts: Sequence[Sequence[Point]], after_us: int, spacing_us: int | None
 ) -> dict[int, Number]:
-    """Return the sum or the largest at the times of the first part.
+    """Return the sum or the maximum at the times of the first part.
 
-    Targets are scraped at different times: of each part the last sample before that time counts. Where it has none
-    in the scrape interval before, the sum is not known.
+    Targets are scraped at different times: for each part the last sample before that time counts. If it has none in
+    the preceding scrape interval, the sum is unknown.
     """
     first_times = [time for time, _ in parts[0]]
     gaps = [after - before for before, after in pairwise(first_times)]
@@ -298,12 +299,12 @@ def _combined(
     combined: dict[int, Number] = {}
     for time, values in zip(times, zip(*latest, strict=True), strict=True):
         known = [value for value in values if value is not None]
-        combined[time] = _recorded(source, column, combine(known)) if len(known) == len(values) else None
+        combined[time] = _to_column_value(source, column, combine(known)) if len(known) == len(values) else None
     return combined
 
 
 def _latest(points: Sequence[Point], times: Sequence[int], interval_us: int) -> list[float | None]:
-    """Return the last sample before each time, or of that time; None: it is of an earlier scrape interval."""
+    """Return the last sample up to each time; None: it is from an earlier scrape interval."""
     by_time = dict(points)
     sample_times = list(by_time)
     jitter_us = round(interval_us * _JITTER_RATIO)
@@ -317,8 +318,8 @@ def _latest(points: Sequence[Point], times: Sequence[int], interval_us: int) -> 
     return values
 
 
-def _recorded(source: Source, column: Column, value: float) -> Number:
-    """Return a sample as it is recorded: a counter as an integer in the unit of its column."""
+def _to_column_value(source: Source, column: Column, value: float) -> Number:
+    """Return a sample in its recorded form: a counter as an integer in the unit of its column."""
     if math.isnan(value) or (source.above_zero and value <= 0):
         return None
     if source.equals is not None:

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from statistics import median
 
 _MIN_INTERVALS = 2
-"""Intervals between changes from which on their length is known."""
+"""Minimum intervals between changes for their length to be known."""
 _MAX_INTERVALS = 20
-"""Latest intervals between changes that are compared."""
-_HELD_RATIO = 1.5
-"""Values are held if they change less often than the scrapes by more than this factor."""
+"""Maximum latest intervals between changes that are compared."""
+_CACHED_RATIO = 1.5
+"""Values are cached if they change less often than the scrapes by more than this factor."""
 
 Values = Mapping[int, tuple[float | None, ...]]
 """{time of a scrape: the values of one entity}."""
@@ -34,15 +34,15 @@ class _State:
 
     @property
     def interval_us(self) -> float | None:
-        """Median interval between changes. None: not known yet."""
+        """Median interval between changes. None: unknown yet."""
         return median(self.intervals_us) if len(self.intervals_us) >= _MIN_INTERVALS else None
 
 
 class Updates:
     """Finds the scrapes with new values.
 
-    An exporter asks for all entities of a kind at once, and it is very unlikely that all values are the same again.
-    So an exporter caches its values if those of every kind change less often than it is scraped.
+    An exporter queries all entities of a kind at once, and it is very unlikely that all values are equal again. So an
+    exporter caches its values if those of every kind change less often than it is scraped.
     """
 
     def __init__(self) -> None:
@@ -55,11 +55,11 @@ class Updates:
         return {time for time in times if _has_changed(state, time, entities)}
 
     def interval_us(self, device: str, kind: str, spacing_us: int | None) -> int | None:
-        """Return the interval between updates of a kind. None: values are not held, or that is not known yet.
+        """Return the interval between updates of a kind. None: values are not held, or that is unknown yet.
 
-        `spacing_us`: between scrapes; None: not known."""
+        `spacing_us`: between scrapes; None: unknown."""
         known = {k: s.interval_us for k, s in self._states[device].items() if s.interval_us is not None}
-        if spacing_us is None or not known or min(known.values()) <= _HELD_RATIO * spacing_us:
+        if spacing_us is None or not known or min(known.values()) <= _CACHED_RATIO * spacing_us:
             return None
         return round(known.get(kind, min(known.values())))
 
@@ -92,7 +92,7 @@ def _has_changed(state: _State, time: int, entities: Mapping[str, Values]) -> bo
 
 
 def covered_seconds(averaged: float | None, interval_us: int | None, spacing_us: int | None) -> float | None:
-    """Return the seconds before its scrape that a value may be of. None: an instant, or not known.
+    """Return the seconds before its scrape that a value may cover. None: an instant, or unknown.
 
     `averaged`: by the exporter's documentation. A value that changes every `interval_us` is of that interval, which
     ended at most one scrape before it was seen.

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from sanpath.plugin import Event, name_list, warning
 
 _SCRAPES_PER_STEP = 5
-"""The scrape intervals in a load step that contain four complete windows, whatever their phase."""
+"""Scrape intervals in a load step that contain four complete windows, whatever their phase."""
 _ABOVE_LINE_RATE = 1.05
 """Ratio of throughput to speed above which the speed, or its unit, is wrong."""
 _NOMINAL_GIGABITS = (0.1, 1, 2, 2.5, 4, 5, 8, 10, 16, 20, 25, 32, 40, 50, 56, 64, 80, 100, 128, 200, 400, 800)
@@ -46,7 +46,7 @@ class Remarks:
             )
 
     def averaged(self, seconds: float, step_seconds: float) -> None:
-        """Check the time that the values of an exporter cover."""
+        """Check the time covered by the values of an exporter."""
         if seconds > step_seconds:
             self.add(
                 "long-averages",
@@ -54,13 +54,13 @@ class Remarks:
                 f"load step of {step_seconds:g} s alone",
             )
 
-    def held(self, device: str, kind: str, seconds: float, step_seconds: float) -> None:
+    def cached(self, device: str, kind: str, seconds: float, step_seconds: float) -> None:
         """Remark that an exporter repeats its values between updates that are this many seconds apart."""
         needed = seconds * _SCRAPES_PER_STEP
-        enough = f": a load step has to last {needed:g} s to hold four of them" if needed > step_seconds else ""
+        advice = f": a load step has to last {needed:g} s to hold four of them" if needed > step_seconds else ""
         self.add(
             "values-held",
-            f"{device} has new values of its {kind}s every {seconds:g} s only and repeats them in between{enough}",
+            f"{device} has new values of its {kind}s every {seconds:g} s only and repeats them in between{advice}",
             subject=f"{device} {kind}",
         )
 

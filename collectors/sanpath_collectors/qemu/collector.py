@@ -1,4 +1,4 @@
-"""Polls the virtual machines of a host: libvirt once a poll, or each QMP monitor once, and the threads' times."""
+"""Polls the virtual machines of a host: libvirt once per poll, or each QMP monitor once, and the threads' times."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _FILES = (HOSTNAME, "/proc/sys/kernel/osrelease", processes.COMM, "/run/libvirt/
 _NO_PROGRAM = 127
 """Exit code of a shell for a program that does not exist."""
 _MONITOR_SHARE = 0.5
-"""Most of a poll's time that one monitor may take: the others are read as well."""
+"""Maximum share of a poll's time for one monitor: the others must be read as well."""
 
 
 class Qemu(MachineCollector[QemuConfig]):
-    """The virtual machines of one host, this one or one over SSH."""
+    """The virtual machines of one host, this machine or one over SSH."""
 
     def __init__(self, config: QemuConfig) -> None:
         super().__init__(config)
@@ -46,7 +46,7 @@ class Qemu(MachineCollector[QemuConfig]):
         self._reported: set[str] = set()
 
     async def open(self, ctx: Context) -> None:
-        """Logs in and chooses the interface. Raises MISCONFIGURED where nothing runs virtual machines."""
+        """Log in and choose the interface. Raises MISCONFIGURED if nothing runs virtual machines."""
         await self.connect(ctx)
         async with self.closed_on_failure():
             if self.config.interface is None:
@@ -54,7 +54,7 @@ class Qemu(MachineCollector[QemuConfig]):
                 self._interface = "libvirt" if names else "qmp"
 
     async def check(self, ctx: Context) -> Check:  # noqa: ARG002 - the base class' signature
-        """Returns the host, its machines and disks, and what is not known about them."""
+        """Return the host, its machines and disks, and what is unknown about them."""
         host, vms = await self._read()
         disks = [disk for vm in vms for disk in vm.disks]
         unreadable = []
@@ -71,7 +71,7 @@ class Qemu(MachineCollector[QemuConfig]):
         return Check(f"{self._name(host)}: {self._source()}, {counts}", None, tuple(unreadable))
 
     async def inventory(self, ctx: Context) -> AsyncIterator[SourceEntity | SourceLink]:  # noqa: ARG002 - the base class' signature
-        """Yields the host, its machines, their disks and throttle groups, and the devices below them."""
+        """Yield the host, its machines, their disks and throttle groups, and the devices below them."""
         host, self._vms = await self._read()
         release = host.text("/proc/sys/kernel/osrelease")
         for item in inventory.items(
@@ -80,14 +80,14 @@ class Qemu(MachineCollector[QemuConfig]):
             yield item
 
     async def poll(self, ctx: Context) -> AsyncIterator[Item]:
-        """Yields the counters of all disks. A machine that has ended is left out from then on."""
+        """Yield the counters of all disks. A machine that has ended is left out from then on."""
         statistics, seen_us, ended, failures = await self._statistics(ctx)
         numbers = {n for vm in self._vms for disk in vm.disks for n in self._thread_numbers(vm, disk) or ()}
         threads = Snapshot(await self.machine.read([f"/proc/{number}/schedstat" for number in sorted(numbers)]))
         by_disk: dict[str, samples.Row] = {}
         for vm in self._vms:
             for disk in vm.disks:
-                # Of an export there is only the time of the threads.
+                # An export has only the time of its threads.
                 values = statistics.get(vm.name, {}).get(disk.key, {} if disk.is_export else None)
                 if values is None:
                     continue
@@ -113,13 +113,15 @@ class Qemu(MachineCollector[QemuConfig]):
         return self.config.host or host.host_name or self.config.name
 
     async def _read(self) -> tuple[Snapshot, list[VirtualMachine]]:
-        """Reads the host and its machines. Raises CollectorError when a configured one does not run."""
+        """Read the host and its machines. Raises CollectorError if a configured one does not run."""
         host = Snapshot(await self.machine.read(_FILES))
-        vms = await (self._from_libvirt(host) if self._interface == "libvirt" else self._from_monitors(host))
+        vms = await (
+            self._read_from_libvirt(host) if self._interface == "libvirt" else self._read_from_monitors(host)
+        )
         if self.config.machines is not None:
             running = [vm.name for vm in vms]
             if missing := [name for name in self.config.machines if name not in running]:
-                if self._unread:  # one of these monitors may be that of the machine
+                if self._unread:  # one of these monitors may be the machine's
                     raise next(iter(self._unread.values()))
                 known = name_list(running) or "none"
                 message = f"no virtual machine is called {name_list(missing)}; running are: {known}"
@@ -127,16 +129,16 @@ class Qemu(MachineCollector[QemuConfig]):
             vms = [vm for vm in vms if vm.name in self.config.machines]
         return host, vms
 
-    async def _from_libvirt(self, host: Snapshot) -> list[VirtualMachine]:
+    async def _read_from_libvirt(self, host: Snapshot) -> list[VirtualMachine]:
         vms = []
         for name in await self._domains():
             if self.config.machines is not None and name not in self.config.machines:
                 continue
             reply = await self._virsh("dumpxml", "--domain", name)
-            if reply.exit_code == 0:  # else it has ended in between
+            if reply.exit_code == 0:  # otherwise it has ended meanwhile
                 vm = libvirt.virtual_machine(reply.output.decode("utf-8", "replace"))
                 pid = host.number(f"/run/libvirt/qemu/{name}.pid")
-                vms.append(vm if pid is None else await self._with_threads(vm, pid))
+                vms.append(vm if pid is None else await self._add_threads(vm, pid))
         return vms
 
     async def _domains(self, required: bool = True) -> list[str]:
@@ -152,17 +154,17 @@ class Qemu(MachineCollector[QemuConfig]):
     async def _virsh(self, *words: str) -> CommandReply:
         return await self.machine.run([*(("sudo", "-n") if self.config.sudo else ()), *self.config.virsh, *words])
 
-    async def _with_threads(self, vm: VirtualMachine, pid: int) -> VirtualMachine:
-        """Adds the numbers of a machine's threads, which libvirt does not report."""
+    async def _add_threads(self, vm: VirtualMachine, pid: int) -> VirtualMachine:
+        """Add the numbers of a machine's threads, which libvirt does not report."""
         tasks = Snapshot(await self.machine.read([f"/proc/{pid}/task/*/comm"]))
         vm.threads |= {name: Thread(number) for name, number in processes.threads_by_name(tasks, pid).items()}
         vm.threads[MAIN_LOOP] = Thread(pid)
         return vm
 
-    async def _from_monitors(self, host: Snapshot) -> list[VirtualMachine]:
-        """Reads the machines of all monitors. One that fails is remarked; raises its failure where none answers.
+    async def _read_from_monitors(self, host: Snapshot) -> list[VirtualMachine]:
+        """Read the machines of all monitors. A failing one is remarked; if none answers, its failure is raised.
 
-        A machine whose monitor is busy is still read by the next poll, as long as its process runs.
+        A machine with a busy monitor is still read by the next poll, as long as its process runs.
         """
         numbers = processes.numbers(host)
         lines = await self.machine.read([f"/proc/{number}/cmdline" for number in numbers]) if numbers else {}
@@ -170,7 +172,7 @@ class Qemu(MachineCollector[QemuConfig]):
         owners = {socket: process for process in running for socket in process.sockets}
         sockets: dict[str, str] = {}
         for socket in [*owners, *await self.machine.names(self.config.monitors)]:
-            sockets.setdefault(processes.same_socket(socket), socket)
+            sockets.setdefault(processes.canonical_socket(socket), socket)
         known = {vm.socket: vm for vm in self._vms}
         vms: list[VirtualMachine] = []
         self._unread = {}
@@ -178,7 +180,7 @@ class Qemu(MachineCollector[QemuConfig]):
             owner = owners.get(socket)
             default_name = (owner.name if owner else "") or socket.rpartition("/")[2].partition(".")[0]
             try:
-                vm = await self._from_monitor(socket, default_name)
+                vm = await self._read_from_monitor(socket, default_name)
             except CollectorError as error:
                 if owner is not None and socket in known:
                     vms.append(known[socket])
@@ -193,16 +195,16 @@ class Qemu(MachineCollector[QemuConfig]):
             raise next(iter(self._unread.values()))
         return vms
 
-    async def _from_monitor(self, socket: str, default_name: str) -> VirtualMachine:
+    async def _read_from_monitor(self, socket: str, default_name: str) -> VirtualMachine:
         version, first = await self._ask(socket, parse.FIRST)
         answers = dict(first)
-        for more in (parse.second(first), None):
-            commands = more if more is not None else parse.third(answers)
+        for more in (parse.second_queries(first), None):
+            commands = more if more is not None else parse.third_queries(answers)
             answers |= (await self._ask(socket, commands))[1] if commands else {}
         return parse.virtual_machine(default_name, socket, version, answers)
 
     async def _process_of(self, vm: VirtualMachine) -> int | None:
-        """Returns the process of a machine, by one of its threads; None: not known."""
+        """Return the process of a machine, found by one of its threads; None: unknown."""
         number = next((thread.number for thread in vm.threads.values() if thread.number is not None), None)
         if number is None:
             return None
@@ -224,7 +226,7 @@ class Qemu(MachineCollector[QemuConfig]):
     async def _statistics(
         self, ctx: Context
     ) -> tuple[dict[str, Mapping[str, Mapping[str, Any]]], int, list[str], dict[str, CollectorError]]:
-        """Returns machine → disk → statistics, the time, the machines that have ended, and machine → failure of its
+        """Return machine → disk → statistics, the time, the machines that have ended, and machine → failure of its
         monitor."""
         if self._interface == "libvirt":
             reply = await self._virsh("domstats", "--block", "--raw", "--list-active")
@@ -238,7 +240,7 @@ class Qemu(MachineCollector[QemuConfig]):
         ended: list[str] = []
         failures: dict[str, CollectorError] = {}
         for vm in self._vms:
-            # All that fail together leave a part of the poll's time to the others.
+            # All failing monitors together leave a part of the poll's time to the others.
             share = _MONITOR_SHARE ** (1 + len(failures))
             try:
                 statistics[vm.name] = parse.statistics((await self._ask(vm.socket, parse.STATISTICS, share))[1])
@@ -250,7 +252,7 @@ class Qemu(MachineCollector[QemuConfig]):
         return statistics, ctx.clock.now_us(), ended, failures
 
     async def _devices(self) -> dict[str, str]:
-        """Returns path of a disk's data → the block device on the host that holds it."""
+        """Return path of a disk's data → the block device on the host that holds it."""
         paths = sorted({disk.path for vm in self._vms for disk in vm.disks if disk.path})
         if not paths:
             return {}
@@ -267,13 +269,13 @@ class Qemu(MachineCollector[QemuConfig]):
         return {path: device for path, device in found.items() if device}
 
     def _thread_numbers(self, vm: VirtualMachine, disk: Disk) -> list[int] | None:
-        """Returns the threads that serve a disk; None: one of them is not known."""
+        """Return the threads that serve a disk; None: one of them is unknown."""
         numbers = [vm.threads[name].number for name in disk.threads if name in vm.threads]
         known = [number for number in numbers if number is not None]
         return known if len(known) == len(disk.threads) else None
 
     def _times(self, vm: VirtualMachine, disk: Disk, threads: Snapshot) -> tuple[int, int] | None:
-        """Returns how long the threads of a disk ran and waited for a processor, nanoseconds; None: not known."""
+        """Return how long the threads of a disk ran and waited for a processor, in nanoseconds; None: unknown."""
         times = [processes.cpu_times(threads, number) for number in self._thread_numbers(vm, disk) or ()]
         known = [time for time in times if time is not None]
         if not known or len(known) != len(times):

@@ -10,7 +10,7 @@ from sanpath_collectors.linux_host.config import MachineConfig
 
 
 class QemuConfig(MachineConfig):
-    """A host that runs QEMU: the machine that sanpath runs on, or one over SSH when it has an address."""
+    """A host that runs QEMU: this machine, or one over SSH if it has an address."""
 
     host: str | None = Field(
         default=None,

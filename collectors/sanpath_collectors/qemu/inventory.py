@@ -37,7 +37,7 @@ def local_id(machine: str, disk: str) -> str:
 
 
 def block_device(device: str, names: Sequence[str]) -> str:
-    """Return the kernel's name of the disk of a path below /dev; "": not a disk. `names`: the kernel's names.
+    """Return the kernel's name of the disk with a path below /dev; "": not a disk. `names`: the kernel's names.
 
     >>> block_device("/dev/sda3", ["sda", "sda3"]), block_device("tmpfs", ["sda"])
     ('sda', '')
@@ -83,7 +83,7 @@ def _disk(
 
 
 def _groups(machine: VirtualMachine) -> Iterator[SourceEntity | SourceLink]:
-    """Yield the throttle groups that several disks share, each as a virtual disk that the others are members of."""
+    """Yield the throttle groups that several disks share, each as a virtual disk with these disks as members."""
     for name, disks in machine.shared_groups().items():
         entity = local_id(machine.name, f"group:{name}")
         limits = next((disk.limits for disk in disks if disk.limits), {})

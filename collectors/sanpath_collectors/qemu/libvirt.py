@@ -64,7 +64,7 @@ def statistics(output: str) -> dict[str, dict[str, Mapping[str, Any]]]:
         text = line.strip()
         if text.startswith("Domain: '") and text.endswith("'"):
             if name:
-                machines[name] = dict(_by_disk(fields))
+                machines[name] = dict(_group_by_disk(fields))
             name, fields = text[len("Domain: '") : -1], {}
         elif text.startswith("block."):
             number, _, entry = text.removeprefix("block.").partition(".")
@@ -73,7 +73,7 @@ def statistics(output: str) -> dict[str, dict[str, Mapping[str, Any]]]:
     return machines
 
 
-def _by_disk(fields: Mapping[str, Mapping[str, str]]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _group_by_disk(fields: Mapping[str, Mapping[str, str]]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for values in fields.values():
         counters = {name: _integer(values.get(key)) for key, name in _STATISTICS.items()}
         if "name" in values:
@@ -81,7 +81,7 @@ def _by_disk(fields: Mapping[str, Mapping[str, str]]) -> Iterator[tuple[str, Map
 
 
 def virtual_machine(xml: str) -> VirtualMachine:
-    """Return the machine of `virsh dumpxml`. Raises CollectorError, UNREADABLE, when it is malformed."""
+    """Return the machine of `virsh dumpxml`. Raises CollectorError, UNREADABLE, if it is malformed."""
     try:
         root = ElementTree.fromstring(xml, forbid_dtd=True)
     except (ParseError, DefusedXmlException, ValueError, LookupError) as error:
@@ -111,8 +111,8 @@ def _disk(item: Element, controllers: Mapping[str, Element]) -> Disk:
     bus, address = target.get("bus", ""), _child(item, "address")
     controller = controllers.get(address.get("controller", "")) if bus == "scsi" else None
     model = controller.get("model", "") if controller is not None else ""
-    of_controller = _child(controller, "driver") if controller is not None else Element("driver")
-    number = driver.get("iothread") or of_controller.get("iothread")
+    controller_properties = _child(controller, "driver") if controller is not None else Element("driver")
+    number = driver.get("iothread") or controller_properties.get("iothread")
     # QEMU 9.0 and libvirt 10.0 spread the queues of a disk over several iothreads.
     numbers = [thread.get("id", "") for thread in driver.iterfind("iothreads/iothread")] or (
         [number] if number else []
@@ -136,8 +136,8 @@ def _disk(item: Element, controllers: Mapping[str, Element]) -> Disk:
         cache=driver.get("cache", ""),
         aio=driver.get("io", ""),
         threads=tuple(f"iothread{number}" for number in numbers) or (MAIN_LOOP,),
-        queues=_integer(driver.get("queues") or of_controller.get("queues")),
-        queue_size=_integer(driver.get("queue_size") or of_controller.get("virtqueue_size")),
+        queues=_integer(driver.get("queues") or controller_properties.get("queues")),
+        queue_size=_integer(driver.get("queue_size") or controller_properties.get("virtqueue_size")),
         limits=limits(values, _LIMITS),
         group=tune.findtext("group_name") or "",
     )

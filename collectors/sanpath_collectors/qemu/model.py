@@ -16,9 +16,9 @@ _USER = re.compile(r"(?<=//)[^/@]*@")
 class Disk:
     """A virtual disk. "" and None: not reported.
 
-    `name`: as people call it in this machine; `key`: its name in the statistics. `threads`: names of the threads that
-    serve it. `limits`: attribute → configured limit; of the throttle group `group` if it is in one. `path`: the
-    file or device on the host, `image`: pool and name of an RBD image, `backing`: where the data are, in words.
+    `name`: its name for people in this machine; `key`: its name in the statistics. `threads`: names of the threads
+    that serve it. `limits`: attribute → configured limit; of the throttle group `group` if it is in one. `path`: the
+    file or device on the host, `image`: pool and name of an RBD image, `backing`: the place of the data, in words.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Disk:
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """A thread of QEMU. `number`: its id in the kernel, None: not known. `poll_max_ns`: how long it may poll."""
+    """A thread of QEMU. `number`: its id in the kernel, None: unknown. `poll_max_ns`: how long it may poll."""
 
     number: int | None
     poll_max_ns: int | None = None
@@ -55,7 +55,7 @@ class Thread:
 class VirtualMachine:
     """A running virtual machine, or a storage daemon. `threads`: name → thread. `vcpus`: None: not reported.
 
-    `socket`: its QMP socket, "" where libvirt reports it.
+    `socket`: its QMP socket, "" if libvirt reports it.
     """
 
     name: str
@@ -82,11 +82,11 @@ LIMITS = (
     "bytes_per_second_read",
     "bytes_per_second_write",
 )
-"""What a limit is of: both directions together, reads, writes."""
+"""The scope of a limit: both directions together, reads, writes."""
 
 
 def limit_names(limits: Sequence[str], operation_size: str, separator: str) -> dict[str, str]:
-    """Return a source's names of limits → the attributes for them.
+    """Return a source's names of limits → their attributes.
 
     `limits`: its names in the order of `LIMITS`, to which it adds "max" and "max length" with a separator for bursts.
     `operation_size`: its name of the size above which an I/O counts as several.
@@ -103,9 +103,9 @@ def limit_names(limits: Sequence[str], operation_size: str, separator: str) -> d
 
 
 def limits(values: Mapping[str, object], names: Mapping[str, str]) -> dict[str, int]:
-    """Return attribute → limit, for the limits that are set: 0 is none in every source.
+    """Return attribute → limit, for the limits that are set: 0 means none in every source.
 
-    The length of a burst is left out where no burst is allowed: every source has a default for it.
+    The length of a burst is left out if no burst is allowed: every source has a default for it.
     """
     found = {
         attribute: value
@@ -118,7 +118,7 @@ def limits(values: Mapping[str, object], names: Mapping[str, str]) -> dict[str, 
 
 
 def without_account(url: str) -> str:
-    """Return a URL without the account and password in it.
+    """Return a URL without its account and password.
 
     >>> without_account("iscsi://user%secret@10.0.0.1/iqn.2026-01.lab:t/0")
     'iscsi://10.0.0.1/iqn.2026-01.lab:t/0'

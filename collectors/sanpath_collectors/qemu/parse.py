@@ -29,14 +29,14 @@ FIRST = (
     _NODES,
     _LIST_OBJECTS,
 )
-"""What an inventory asks first. A storage daemon does not know all of it."""
+"""The first queries of an inventory. A storage daemon does not know all of them."""
 STATISTICS = (command("query-blockstats"),)
-"""What a poll asks."""
+"""The queries of a poll."""
 
 _DISK_PROPERTIES = ("serial", "wwn", "iothread", "num-queues", "queue-size", "parent_bus")
 _CONTROLLER_PROPERTIES = ("iothread", "num_queues", "virtqueue_size")
-_AT_DISK = limit_names(("iops", "iops_rd", "iops_wr", "bps", "bps_rd", "bps_wr"), "iops_size", "_")
-_OF_GROUP = limit_names(
+_DISK_LIMITS = limit_names(("iops", "iops_rd", "iops_wr", "bps", "bps_rd", "bps_wr"), "iops_size", "_")
+_GROUP_LIMITS = limit_names(
     ("iops-total", "iops-read", "iops-write", "bps-total", "bps-read", "bps-write"), "iops-size", "-"
 )
 _CONTROLLERS = {
@@ -51,12 +51,12 @@ _CONTROLLERS = {
     "lsi": "lsi_logic",
     "megasas": "megasas",
 }
-"""Beginning of the name of a device's type in QEMU → type of the virtual controller."""
+"""Prefix of a device type's name in QEMU → type of the virtual controller."""
 _FILTERS = ("throttle", "copy-on-read", "copy-before-write", "mirror_top", "commit_top", "backup-top", "compress")
 """Drivers of nodes that pass I/O on (BlockDriver.is_filter)."""
 
 
-def second(first: Answers) -> list[dict[str, object]]:
+def second_queries(first: Answers) -> list[dict[str, object]]:
     """Return the commands that depend on the first answers: settings of devices, buses and throttle groups."""
     commands = [command("qom-list", {"path": "/machine/peripheral"})] if "query-block" in first else []
     for device in json_objects(first.get("query-block")):
@@ -67,7 +67,7 @@ def second(first: Answers) -> list[dict[str, object]]:
     return commands
 
 
-def third(second_answers: Answers) -> list[dict[str, object]]:
+def third_queries(second_answers: Answers) -> list[dict[str, object]]:
     """Return the commands that depend on the second answers: the controllers of SCSI disks."""
     controllers = {_controller_path(bus) for id_, bus in second_answers.items() if id_.endswith(" parent_bus")}
     return [
@@ -78,7 +78,7 @@ def third(second_answers: Answers) -> list[dict[str, object]]:
 
 
 def virtual_machine(default_name: str, socket: str, version: str, answers: Answers) -> VirtualMachine:
-    """Return the machine of a monitor. `answers`: all of them. `default_name`: where it has none of its own."""
+    """Return the machine of a monitor. `answers`: all of them. `default_name`: its name if it has none itself."""
     name = json_object(answers.get("query-name")).get("name")
     threads = {
         str(thread.get("id")): Thread(integer(thread.get("thread-id")), integer(thread.get("poll-max-ns")))
@@ -183,12 +183,12 @@ def _group(
     A disk is throttled at its device (`group` of query-block), or by a filter node below it.
     """
     if inserted.get("group"):
-        return str(inserted["group"]), limits(inserted, _AT_DISK)
+        return str(inserted["group"]), limits(inserted, _DISK_LIMITS)
     for node in chain:
         filter_node = nodes.get(node, {})
         if filter_node.get("drv") == "throttle" and (name := _filter_group(filter_node)):
             values = json_object(answers.get(f"qom-get /objects/{name} limits"))
-            return name, limits(values, _OF_GROUP)
+            return name, limits(values, _GROUP_LIMITS)
     return "", {}
 
 
@@ -203,7 +203,7 @@ def _filter_group(node: Mapping[str, Any]) -> str:
 
 
 def _backing(chain: Sequence[str], nodes: Mapping[str, Mapping[str, Any]], top: Mapping[str, Any]) -> dict[str, Any]:
-    """Return where the data of a disk are, and the cache mode: that of the lowest node."""
+    """Return the place of a disk's data, and the cache mode of the lowest node."""
     lowest = nodes.get(chain[-1], top)
     driver, file = str(lowest.get("drv") or ""), str(lowest.get("file") or "")
     cache = json_object(lowest.get("cache"))
@@ -221,13 +221,13 @@ def _backing(chain: Sequence[str], nodes: Mapping[str, Mapping[str, Any]], top: 
 
 
 def _format(chain: Sequence[str], nodes: Mapping[str, Mapping[str, Any]], top: Mapping[str, Any]) -> str:
-    """Return the format of a disk's data: the driver of its highest node that is no filter."""
+    """Return the format of a disk's data: the driver of its highest node that is not a filter."""
     drivers = [str(nodes.get(node, top).get("drv") or "") for node in chain]
     return next((driver for driver in drivers if driver not in _FILTERS), "")
 
 
 def rbd_image(file: str) -> str:
-    """Return pool and name of an RBD image, from the file name of its node. "": not known.
+    """Return pool and name of an RBD image, from the file name of its node. "": unknown.
 
     >>> rbd_image("rbd:vms/db1-disk0:id=admin:conf=/etc/ceph/ceph.conf")
     'vms/db1-disk0'
@@ -285,7 +285,7 @@ def _key(entry: Mapping[str, Any]) -> str:
 
 
 def _name(device: Mapping[str, Any], path: str) -> str:
-    """Return what people call a disk: the id of its device, else of its backend or node."""
+    """Return the name of a disk for people: the id of its device, else of its backend or node."""
     name = path.rpartition("/")[2]
     if name and not name.startswith("device["):
         return name

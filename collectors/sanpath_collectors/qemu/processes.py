@@ -10,9 +10,9 @@ from sanpath_collectors.linux_host.snapshot import Snapshot
 
 COMM = "/proc/[0-9]*/comm"
 _PROGRAMS = ("qemu-", "kvm", "qemu:")
-"""Beginnings of the names of QEMU's processes: upstream, Proxmox and RHEL, OpenStack."""
+"""Prefixes of QEMU's process names: upstream, Proxmox and RHEL, OpenStack."""
 _TRUE = ("", "on", "yes", "true", "y")
-"""Values of a switch that is on: without a value, and those of qapi_bool_parse."""
+"""Values that switch an option on: none, and those of qapi_bool_parse."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +73,10 @@ def _options(words: Sequence[str]) -> Iterator[tuple[str, str]]:
             yield (option, value) if has_value else (option, following)
 
 
-def same_socket(path: str) -> str:
-    """Return a path that a socket has under each of its names: /var/run is a link to /run.
+def canonical_socket(path: str) -> str:
+    """Return a path that is the same for each name of a socket: /var/run is a link to /run.
 
-    >>> same_socket("/var/run/qemu-server/100.qmp")
+    >>> canonical_socket("/var/run/qemu-server/100.qmp")
     '/run/qemu-server/100.qmp'
     """
     return path.removeprefix("/var") if path.startswith("/var/run/") else path
@@ -97,7 +97,7 @@ def threads_by_name(host: Snapshot, process_id: int) -> dict[str, int]:
 
 
 def cpu_times(host: Snapshot, thread: int) -> tuple[int, int] | None:
-    """Return how long a thread has run and waited for a processor, nanoseconds. None: not reported.
+    """Return how long a thread has run and waited for a processor, in nanoseconds. None: not reported.
 
     From /proc/PID/schedstat (Documentation/scheduler/sched-stats.rst): time on the processor, time on a run queue.
     """
@@ -108,7 +108,7 @@ def cpu_times(host: Snapshot, thread: int) -> tuple[int, int] | None:
 
 
 def process_of_thread(status: str) -> int | None:
-    r"""Return the process that a thread belongs to, from /proc/TID/status. None: not reported.
+    r"""Return the process of a thread, from /proc/TID/status. None: not reported.
 
     >>> process_of_thread("Name:\tIO iothread1\nTgid:\t24140\nPid:\t24146\n")
     24140

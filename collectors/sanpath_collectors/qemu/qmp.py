@@ -20,11 +20,11 @@ from sanpath.plugin import CollectorError, Failure, json_object, read_json
 
 END = "sanpath-end"
 Answers = Mapping[str, Any]
-"""Id of a request → what was returned. Requests that ended with an error are not in it."""
+"""Id of a request → its result. Requests that failed are missing."""
 
 
 def command(name: str, arguments: Mapping[str, object] | None = None) -> dict[str, object]:
-    """Return a request, whose id is its name and its arguments.
+    """Return a request, whose id consists of its name and arguments.
 
     >>> command("qom-get", {"path": "/objects/io1", "property": "poll-max-ns"})["id"]
     'qom-get /objects/io1 poll-max-ns'
@@ -50,7 +50,7 @@ def is_complete(received: bytes) -> bool:
 
 
 def answers(socket_path: str, received: bytes) -> tuple[str, Answers]:
-    """Return QEMU's version and the answers. Raises CollectorError, UNREADABLE, for anything else than QMP."""
+    """Return QEMU's version and the answers. Raises CollectorError, UNREADABLE, if it is not QMP."""
     lines = received.split(b"\n")
     returned: dict[str, Any] = {}
     version = ""

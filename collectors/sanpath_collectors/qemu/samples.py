@@ -17,7 +17,7 @@ Row = Mapping[str, int | float | None]
 
 
 def histograms(statistics: Mapping[str, Any]) -> dict[str, tuple[list[int], list[int]]]:
-    """Return name of a histogram → (boundaries in nanoseconds, counts): {} unless a person has switched them on."""
+    """Return name of a histogram → (boundaries in nanoseconds, counts): {} unless a person has enabled them."""
     result = {}
     for name in PERCENTILES.values():
         histogram = json_object(statistics.get(name))
@@ -35,7 +35,7 @@ def _integers(values: object) -> list[int]:
 
 
 def percentile(boundaries: Sequence[int], bins: Sequence[int], earlier: Sequence[int] | None) -> int | None:
-    """Return the boundary below which 99 of 100 I/Os since the last poll lie, nanoseconds.
+    """Return the boundary below which 99 of 100 I/Os since the last poll are, in nanoseconds.
 
     None: no I/O since then, the histogram was set anew, or it is not bounded by any boundary.
 

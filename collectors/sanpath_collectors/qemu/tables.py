@@ -30,10 +30,10 @@ PERCENTILES: Mapping[str, str] = {
     "latency_seconds_p99_read": "rd_latency_histogram",
     "latency_seconds_p99_write": "wr_latency_histogram",
 }
-"""Metric → histogram, where a person has switched histograms on (block-latency-histogram-set)."""
+"""Metric → histogram, if a person has enabled histograms (block-latency-histogram-set)."""
 
 IN_FLIGHT: Mapping[str, str] = {"in_flight_read": "avg_rd_queue_depth", "in_flight_write": "avg_wr_queue_depth"}
-"""Metric → member of `timed_stats`, where the disk was configured with an interval for them."""
+"""Metric → member of `timed_stats`, if the disk is configured with an interval for them."""
 
 THREAD: tuple[str, str] = ("io_thread_busy_seconds_total", "io_thread_wait_seconds_total")
 

@@ -1,4 +1,4 @@
-"""A switch over SNMP: its vendor's Fibre Channel tables where it has them, and the standard interface tables."""
+"""A switch over SNMP: its vendor's Fibre Channel tables if it has them, and the standard interface tables."""
 
 from __future__ import annotations
 

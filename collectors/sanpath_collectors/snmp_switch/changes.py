@@ -20,7 +20,7 @@ class Changes:
         self._last_speed: dict[str, int] = {}
 
     def events(self, rows: Rows, ports: Mapping[str, Port]) -> Iterator[Event]:
-        """Yield the differences from the previous poll; a missing value is no change."""
+        """Yield the differences from the previous poll; a missing value is not a change."""
         columns = (rows.values.get(name) for name in ("link_up", "link_speed_bits_per_second"))
         up, speed = (values if values is not None else [None] * len(rows.entity) for values in columns)
         for number, port in enumerate(rows.entity):

@@ -1,4 +1,4 @@
-"""The answer of a switch to `sanpath check`: its identity, and what these rights and settings leave unknown."""
+"""The answer of a switch to `sanpath check`: its identity, and what its rights and settings leave unknown."""
 
 from __future__ import annotations
 

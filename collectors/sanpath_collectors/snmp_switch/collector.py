@@ -1,4 +1,4 @@
-"""The collector: reads the identity of a switch, what is connected to it, and its counters."""
+"""The collector: reads the identity of a switch, its neighbours, and its counters."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sanpath_collectors.snmp_switch.check import check
 from sanpath_collectors.snmp_switch.column_reader import SYS_NAME, SYS_UPTIME, read
 from sanpath_collectors.snmp_switch.config import SnmpSwitchConfig
 from sanpath_collectors.snmp_switch.device import Device, discover, read_inventory
-from sanpath_collectors.snmp_switch.plan import Plan, PortCells, by_port
+from sanpath_collectors.snmp_switch.plan import Plan, PortCells, cells_by_port
 
 
 class SnmpSwitch(Collector[SnmpSwitchConfig]):
@@ -49,7 +49,7 @@ class SnmpSwitch(Collector[SnmpSwitchConfig]):
             self._name = parse.text((await self._agent(ctx).get([SYS_NAME]))[SYS_NAME]) or self.config.name
 
     async def check(self, ctx: Context) -> Check:
-        """Report model, firmware and ports, and the facts that the rights or the switch's settings hide."""
+        """Report model, firmware and ports, and what the rights or the switch's settings hide."""
         return check(await self._discover(ctx), self._plan)
 
     async def inventory(self, ctx: Context) -> AsyncIterator[SourceEntity | SourceLink]:
@@ -58,7 +58,7 @@ class SnmpSwitch(Collector[SnmpSwitchConfig]):
             yield item
 
     async def poll(self, ctx: Context) -> AsyncIterator[Item]:
-        """Yield the uptime, then the samples of all ports. Raises UNREADABLE when the agent shows no port."""
+        """Yield the uptime, then the samples of all ports. Raises UNREADABLE if the agent shows no port."""
         uptime_ticks = (await self._agent(ctx).get([SYS_UPTIME]))[SYS_UPTIME]
         seen_us = ctx.clock.now_us()
         if isinstance(uptime_ticks, int):
@@ -98,19 +98,19 @@ class SnmpSwitch(Collector[SnmpSwitchConfig]):
         return device
 
     async def _ask(self, ctx: Context, device: Device, cells: PortCells) -> None:
-        """Fill in the cells, profile by profile: what was answered before a failure is retained."""
+        """Fill in the cells, profile by profile: answers before a failure are retained."""
         for profile in device.profiles:
             if columns := self._plan.columns(profile):
                 rows = await read(self._agent(ctx), columns, SYS_UPTIME)
-                for port, port_cells in by_port(profile, rows, device.interfaces).items():
+                for port, port_cells in cells_by_port(profile, rows, device.interfaces).items():
                     cells.setdefault(port, {}).update(port_cells)
 
     def _restart(self, uptime_ticks: int, seen_us: int) -> Event | None:
         previous, self._uptime = self._uptime, (uptime_ticks, seen_us)
         if previous is None or uptime_ticks >= previous[0]:
             return None
-        if not parse.restarted(previous[0], uptime_ticks, (seen_us - previous[1]) / 1e6):
-            if self._started_us is not None:  # sysUpTime begins again after 497 days; the switch's time goes on.
+        if not parse.has_restarted(previous[0], uptime_ticks, (seen_us - previous[1]) / 1e6):
+            if self._started_us is not None:  # sysUpTime begins again after 497 days; the switch's time continues.
                 self._started_us += parse.TICKS_WRAP * parse.TICK_US
             return None
         # After a restart ports may have new numbers, and counters start from zero: discover the switch again.

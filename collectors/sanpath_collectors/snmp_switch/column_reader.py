@@ -36,7 +36,7 @@ Cells = dict[str, dict[str, Cell]]
 
 
 def sub_identifiers(index: str) -> list[int]:
-    """Return the numbers of a row's index; empty where an agent answers a column without an index."""
+    """Return the numbers of a row's index; empty if an agent answers a column without an index."""
     return [int(number) for number in index.split(".") if number]
 
 
@@ -58,13 +58,13 @@ async def read(snmp: Snmp, oids: Sequence[str], alongside: str | None = None, ro
 async def read_if_allowed(snmp: Snmp, oids: Sequence[str]) -> Cells:
     """Read columns whose values seldom change. Empty: the agent refuses them or its answer is malformed.
 
-    Raises CollectorError when the agent does not answer.
+    Raises CollectorError if the agent does not answer.
     """
     return await _if_allowed(read(snmp, oids, row_per_pdu=False), {})
 
 
 async def get_if_allowed(snmp: Snmp, oids: Sequence[str]) -> dict[str, SnmpValue]:
-    """Read scalars; None where the agent lacks or refuses them. Raises CollectorError when it does not answer."""
+    """Read scalars; None if the agent lacks or refuses them. Raises CollectorError if it does not answer."""
     return await _if_allowed(snmp.get(oids), dict.fromkeys(oids)) if oids else {}
 
 

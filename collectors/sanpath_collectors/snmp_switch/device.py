@@ -1,4 +1,4 @@
-"""Discovery of a switch: its identity, the profiles that apply to it, and what is connected to it."""
+"""Discovery of a switch: its identity, the profiles that apply to it, and its neighbours."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ async def discover(snmp: Snmp, fallback_name: str) -> Device:
 
 
 async def _read_about(snmp: Snmp, applicable: Sequence[Profile], description: str) -> dict[str, str | int]:
-    """Read model, firmware, serial number and WWN, as far as the profiles have columns for them."""
+    """Read model, firmware, serial number and WWN, if the profiles have columns for them."""
     about: dict[str, str | int] = {}
     for profile in applicable:
         scalars = profile.switch.scalars
@@ -101,7 +101,7 @@ async def _read_about(snmp: Snmp, applicable: Sequence[Profile], description: st
 
 
 def vendor(object_id: str, description: str) -> str | None:
-    """Return "cisco" or "brocade", the vendors whose command lines remedies contain. None: another vendor.
+    """Return "cisco" or "brocade", the vendors whose command lines remedies use. None: another vendor.
 
     A switch that another company resells counts as the original vendor's.
 

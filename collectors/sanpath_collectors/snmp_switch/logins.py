@@ -42,9 +42,9 @@ async def logins(
     for profile in profiles:
         for table in profile.logins:
             rows = await read_if_allowed(snmp, _columns(table))
-            for login in _of_table(profile, table, rows, by_wwn, interfaces):
+            for login in _parse_table(profile, table, rows, by_wwn, interfaces):
                 previous = logins_by_port.get((login.port, login.wwpn))
-                logins_by_port[login.port, login.wwpn] = login if previous is None else _merged(previous, login)
+                logins_by_port[login.port, login.wwpn] = login if previous is None else _merge(previous, login)
     return list(logins_by_port.values())
 
 
@@ -54,7 +54,7 @@ def _columns(table: LoginTable) -> list[str]:
     return [oid for oid in (*columns, *table.symbolic) if oid is not None]
 
 
-def _of_table(
+def _parse_table(
     profile: Profile, table: LoginTable, rows: Cells, by_wwn: Mapping[str, str], interfaces: Mapping[str, object]
 ) -> Iterator[Login]:
     for row, cells in rows.items():
@@ -94,7 +94,7 @@ def _fc_id(location: FcId | None, row: str, cells: Mapping[str, Cell]) -> str:
     return bytes(octets_of_id).hex() if len(octets_of_id) == 3 and max(octets_of_id) < 256 else ""
 
 
-def _merged(previous: Login, later: Login) -> Login:
+def _merge(previous: Login, later: Login) -> Login:
     return replace(
         previous,
         fc_id=previous.fc_id or later.fc_id,
@@ -108,7 +108,7 @@ def role(login: Login, devices: Devices) -> Role | None:
     """Return the role that the device registered with the name server. None: unknown.
 
     Ports of arrays may have both: they are initiators towards other arrays, which they replicate to or virtualise. So
-    has an adapter of a host in target mode, which has the name of its driver; what that serves is not known."""
+    has an adapter of a host in target mode, which has the name of its driver; what that serves is unknown."""
     bits = 0
     for octet in devices.features.octets:
         bits |= login.features[octet] & 0x0F if octet < len(login.features) else 0
@@ -118,11 +118,11 @@ def role(login: Login, devices: Devices) -> Role | None:
         case devices.features.target:
             return "target"
         case 0:
-            return _by_name(login.symbolic, devices)
-    return None if _by_name(login.symbolic, devices) == "initiator" else "target"
+            return _role_by_name(login.symbolic, devices)
+    return None if _role_by_name(login.symbolic, devices) == "initiator" else "target"
 
 
-def _by_name(names: Iterable[str], devices: Devices) -> Role | None:
+def _role_by_name(names: Iterable[str], devices: Devices) -> Role | None:
     for name in names:
         if any(pattern.search(name) for pattern in devices.initiator):
             return "initiator"
@@ -139,8 +139,8 @@ def inventory(
         if (device_role := role(login, devices)) is not None:
             yield _device(_KINDS[device_role], login)
         address = f", address {login.fc_id}" if login.fc_id else ""
-        named = f', "{login.symbolic[0]}"' if login.symbolic else ""
-        evidence = f"{login.evidence}{address}{named}"
+        entity = f', "{login.symbolic[0]}"' if login.symbolic else ""
+        evidence = f"{login.evidence}{address}{entity}"
         if login.port in ports:
             yield SourceLink("logged_in", ("wwpn", login.wwpn), ("switch_port", login.port), evidence)
 
@@ -154,7 +154,7 @@ def _device(kind: str, login: Login) -> SourceEntity:
 
 
 def links_from_descriptions(ports: Mapping[str, Port]) -> Iterator[SourceLink]:
-    """Yield a link for every WWPN that people have written into the description of a port."""
+    """Yield a link for every WWPN in the description of a port."""
     for port in ports.values():
         alias = str(port.attributes.get("alias") or "")
         for wwpn in wwpns_in(alias):

@@ -1,5 +1,4 @@
-"""What is at the other end of a port: a switch over Fibre Channel, a device with LLDP, or one whose MAC address was
-learned there."""
+"""Neighbours of a port: a switch over Fibre Channel, a device with LLDP, or one whose MAC address was learned."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ async def inter_switch_links(
 ) -> list[SourceLink]:
     """Return a link for each port that leads to a port of another switch, identified by its WWN.
 
-    Raises CollectorError when the agent does not answer.
+    Raises CollectorError if the agent does not answer.
     """
     links: dict[tuple[str, str], SourceLink] = {}
     for profile in profiles:
@@ -50,7 +49,7 @@ def _is_listed(table: NeighbourTable, cells: Mapping[str, Cell]) -> bool:
 
 
 async def lldp_neighbours(snmp: Snmp, lldp: Lldp, object_id: str, ports: Mapping[str, Port]) -> list[SourceLink]:
-    """Return the cables that LLDP reports, and set what each port announces: chassis and port identifier."""
+    """Return the cables that LLDP reports, and set the announced identifiers of each port: chassis and port."""
     chassis = identifier((await get_if_allowed(snmp, [lldp.chassis_id]))[lldp.chassis_id])
     local = await read_if_allowed(snmp, [lldp.port_id_subtype, lldp.port_id, lldp.port_description])
     is_if_index = any(f"{object_id}.".startswith(f"{root}.") for root in lldp.number_is_if_index)
@@ -73,7 +72,7 @@ async def lldp_neighbours(snmp: Snmp, lldp: Lldp, object_id: str, ports: Mapping
 def _local_port(
     lldp: Lldp, number: str, cells: Mapping[str, Cell], ports: Mapping[str, Port], is_if_index: bool
 ) -> str | None:
-    """Return the port with this LLDP number: an ifIndex where the agent is known to use it, otherwise by name."""
+    """Return the port with this LLDP number: an ifIndex if the agent is known to use it, otherwise by name."""
     if is_if_index:
         return number if number in ports else None
     raw = cells[lldp.port_id].value if lldp.port_id in cells else None
@@ -88,10 +87,10 @@ def _local_port(
 
 
 async def _numbered_ports(snmp: Snmp, lldp: Lldp, local: Cells, ports: Collection[str]) -> dict[str, str]:
-    """Return LLDP number → port of those whose LLDP port identifier is an ifIndex, as of Junos.
+    """Return LLDP number → port, for those with an ifIndex as LLDP port identifier, as on Junos.
 
-    A decimal identifier alone may count anything. So the LLDP number has to be the same, or to be the bridge port
-    with this ifIndex.
+    A decimal identifier alone may mean anything. So the LLDP number must be equal to it, or be the bridge port with
+    this ifIndex.
     """
     named = {number: text(cells[lldp.port_id].value) for number, cells in local.items() if lldp.port_id in cells}
     named = {number: port for number, port in named.items() if port in ports}
@@ -112,7 +111,7 @@ def _cables(lldp: Lldp, remote: Cells, by_number: Mapping[str, str]) -> Iterator
         port = by_number.get(index[1]) if len(index) == 3 else None
         values = {oid: cell.value for oid, cell in cells.items()}
         chassis = identifier(values.get(lldp.remote_chassis_id))
-        remote_port = _entire(values.get(lldp.remote_port_id), text(values.get(lldp.remote_port_description)))
+        remote_port = _full_port_id(values.get(lldp.remote_port_id), text(values.get(lldp.remote_port_description)))
         if port is None or not chassis or not remote_port:
             continue
         evidence = f"LLDP neighbour {text(values.get(lldp.remote_name)) or chassis}, port {remote_port}"
@@ -121,12 +120,12 @@ def _cables(lldp: Lldp, remote: Cells, by_number: Mapping[str, str]) -> Iterator
         yield SourceLink("cabled_to", ("switch_port", port), remote_end, evidence)
 
 
-def _entire(port_id: SnmpValue, description: str) -> str:
-    """Return a port identifier, and where it is cut off at 16 octets, as NX-OS does, the name in the description.
+def _full_port_id(port_id: SnmpValue, description: str) -> str:
+    """Return a port identifier, or the name in the description if it is cut off at 16 octets, as on NX-OS.
 
-    >>> _entire(b"Ten-GigabitEther", "Ten-GigabitEthernet1/0/49 Interface")
+    >>> _full_port_id(b"Ten-GigabitEther", "Ten-GigabitEthernet1/0/49 Interface")
     'Ten-GigabitEthernet1/0/49'
-    >>> _entire(b"TenGigabitEthern", "TenGigabitEthernet 0/49")
+    >>> _full_port_id(b"TenGigabitEthern", "TenGigabitEthernet 0/49")
     'TenGigabitEthernet 0/49'
     """
     name = identifier(port_id)

@@ -19,7 +19,7 @@ from sanpath_collectors.snmp_switch.tables import SWITCH
 TICK_US = 10_000
 """TimeTicks are hundredths of a second."""
 TICKS_WRAP = 2**32
-"""sysUpTime begins again at 0 after so many ticks, 497 days."""
+"""Ticks after which sysUpTime begins again at 0: 497 days."""
 _TICKS_SLACK = 100 * 60  # a minute: clocks and answers are not exact
 
 _WWPN = re.compile(r"(?<![0-9a-fA-F])[0-9a-fA-F]{2}(?:[:.-]?[0-9a-fA-F]{2}){7}(?![0-9a-fA-F])")
@@ -39,10 +39,10 @@ def text(value: SnmpValue) -> str:
     """
     if not isinstance(value, bytes):
         return ""
-    decoded = value.decode("utf-8", "replace")
-    if decoded.isprintable():  # as nearly all are: none of its characters is left out below
-        return decoded.strip()
-    characters = (" " if c in "\t\r\n" else c for c in decoded)
+    decode_value = value.decode("utf-8", "replace")
+    if decode_value.isprintable():  # like nearly all: none of its characters is left out below
+        return decode_value.strip()
+    characters = (" " if c in "\t\r\n" else c for c in decode_value)
     return "".join(c for c in characters if unicodedata.category(c) not in _CONTROL).strip()
 
 
@@ -52,7 +52,7 @@ def integer(value: SnmpValue) -> int | None:
 
 
 def octets(value: SnmpValue) -> bytes:
-    """Return octets, also from text with their hexadecimal digits, as some agents and gateways send.
+    """Return octets, also from text with hexadecimal digits, as some agents and gateways send.
 
     >>> octets(b"00 00 00 00 00 00 01 FE").hex()
     '00000000000001fe'
@@ -62,7 +62,7 @@ def octets(value: SnmpValue) -> bytes:
     return bytes.fromhex(re.sub(r"[^0-9A-Fa-f]", "", value.decode())) if _HEX_TEXT.fullmatch(value) else value
 
 
-def counted(value: SnmpValue, bits: int) -> tuple[int, int] | None:
+def parse_counter(value: SnmpValue, bits: int) -> tuple[int, int] | None:
     """Return a counter and its width in bits. None: not a counter, or one that the agent does not support.
 
     A counter is an integer of the declared width `bits`, or big-endian octets: 8 octets have 63 bits, 4 have 32.
@@ -89,7 +89,7 @@ def wwn(value: SnmpValue) -> str | None:
 
 
 def number(value: SnmpValue) -> float | None:
-    """Parse decimal text; None where it is not a number, or infinite ("-inf": no light at a receiver)."""
+    """Parse decimal text; None if it is not a number, or infinite ("-inf": no light at a receiver)."""
     try:
         value_as_number = float(text(value))
     except ValueError:
@@ -98,7 +98,7 @@ def number(value: SnmpValue) -> float | None:
 
 
 def leading_number(value: object) -> float | None:
-    """Return a finite number, also from the start of a text, whatever the unit behind it. None: there is none.
+    """Return a finite number, also from the beginning of a text, with any unit after it. None: there is none.
 
     >>> leading_number(" -2.59 dBm"), leading_number("-inf"), leading_number(7)
     (-2.59, None, 7.0)
@@ -111,8 +111,8 @@ def leading_number(value: object) -> float | None:
     return None
 
 
-def decoded(column: Value, value: SnmpValue) -> Decoded:
-    """Return the value of a column that is not a counter. None: not answered, or not valid."""
+def decode_value(column: Value, value: SnmpValue) -> Decoded:
+    """Return the value of a column that is not a counter. None: not answered, or invalid."""
     match column.reading:
         case "text":
             return text(value) or None
@@ -150,7 +150,7 @@ def uptime(switch: str, uptime_ticks: int, seen_us: int) -> Rows:
     return Rows(SWITCH, [switch], [seen_us], {"uptime_seconds": [uptime_ticks]})
 
 
-def restarted(ticks_before: int, ticks_now: int, elapsed_seconds: float) -> bool:
+def has_restarted(ticks_before: int, ticks_now: int, elapsed_seconds: float) -> bool:
     """Whether sysUpTime fell because the agent restarted, and not because it wrapped after 497 days."""
     wrapped = ticks_before + elapsed_seconds * 100 >= TICKS_WRAP - _TICKS_SLACK
     return ticks_now < ticks_before and not wrapped

@@ -1,5 +1,5 @@
-"""The columns to poll: for each metric of a port, the first column in the order of the profiles that answers. And the
-rows that their cells make."""
+"""The columns to poll and their rows: for each metric of a port, the first column that answers, in the order of
+profiles."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from sanpath.plugin import Rows, Snmp, Table
 from sanpath_collectors.snmp_switch.column_reader import Cell, Cells, read_if_allowed
-from sanpath_collectors.snmp_switch.parse import TICK_US, counted, decoded
+from sanpath_collectors.snmp_switch.parse import TICK_US, decode_value, parse_counter
 from sanpath_collectors.snmp_switch.ports import Port, port_of_index
 from sanpath_collectors.snmp_switch.profile import Counter, Profile
 from sanpath_collectors.snmp_switch.tables import Bits, port_table
@@ -22,7 +22,7 @@ PortCells = dict[str, dict[str, Cell]]
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A column that was chosen for a metric, and the width in bits of its values."""
+    """A column that was chosen for a metric, and the width of its values in bits."""
 
     counter: Counter
     bits: Bits
@@ -44,7 +44,7 @@ class Plan:
     ) -> None:
         """Choose the columns of ports that are new or have come up, for metrics that have none yet.
 
-        Raises CollectorError when the agent stops answering.
+        Raises CollectorError if the agent stops answering.
         """
         fresh = [p for p in ports.values() if not self._was_up.get(p.local_id, False)]
         fresh = [p for p in fresh if p.local_id not in self._was_up or p.attributes.get("up")]
@@ -52,7 +52,7 @@ class Plan:
             columns = list(
                 dict.fromkeys(c.oid for c in profile.counters if not c.always and self._is_needed(c, fresh))
             )
-            rows = by_port(profile, await read_if_allowed(snmp, columns), interfaces) if columns else {}
+            rows = cells_by_port(profile, await read_if_allowed(snmp, columns), interfaces) if columns else {}
             unused = _unused(profile, [rows.get(port.local_id, {}) for port in ports.values() if port.carries])
             for counter in profile.counters:
                 for port in fresh:
@@ -65,7 +65,7 @@ class Plan:
         return any(_applies(counter, port) and self._is_open(counter, port) for port in ports)
 
     def _is_open(self, counter: Counter, port: Port) -> bool:
-        """Whether the metric of a port has no column yet, or only one that was taken unseen and may be changed."""
+        """Whether the metric of a port has no column yet, or only an untested one that may be changed."""
         chosen = self.chosen.get(port.local_id, {}).get(counter.metric)
         return chosen is None or (chosen.counter.always and not chosen.bits and not counter.always)
 
@@ -83,13 +83,13 @@ class Plan:
 
     def columns(self, profile: Profile) -> list[str]:
         """Return the columns of a profile that were chosen for any port."""
-        used = {chosen.counter.oid for by_metric in self.chosen.values() for chosen in by_metric.values()}
+        used = {chosen.counter.oid for chosen_columns in self.chosen.values() for chosen in chosen_columns.values()}
         return list(dict.fromkeys(c.oid for c in profile.counters if c.oid in used))
 
     def counted_ports(self) -> Iterator[str]:
         """Yield the ports that have at least one counter."""
-        for port, by_metric in self.chosen.items():
-            if any(chosen.bits for chosen in by_metric.values()):
+        for port, chosen_columns in self.chosen.items():
+            if any(chosen.bits for chosen in chosen_columns.values()):
                 yield port
 
     def rows(self, ports: Sequence[str], cells: PortCells, started_us: int | None) -> Iterator[Rows]:
@@ -121,7 +121,7 @@ class Plan:
             yield Rows(table, members, [arrival.seen_us for arrival in arrivals], values, device_time)
 
 
-def by_port(profile: Profile, rows: Cells, interfaces: Mapping[str, object]) -> PortCells:
+def cells_by_port(profile: Profile, rows: Cells, interfaces: Mapping[str, object]) -> PortCells:
     """Return the rows by port instead of by index."""
     rows_by_port = ((port_of_index(profile.index, row, interfaces), cells) for row, cells in rows.items())
     return {port: cells for port, cells in rows_by_port if port is not None}
@@ -140,15 +140,15 @@ def _unused(profile: Profile, rows: Sequence[Mapping[str, Cell]]) -> set[str]:
 
 
 def _count(counter: Counter, cells: Mapping[str, Cell]) -> int | None:
-    counter_value = counted(cells[counter.oid].value, counter.bits) if counter.oid in cells else None
+    counter_value = parse_counter(cells[counter.oid].value, counter.bits) if counter.oid in cells else None
     return None if counter_value is None else counter_value[0]
 
 
 def width(counter: Counter, cell: Cell) -> Bits | None:
     """Return the width in bits of a column's values, 0 for a gauge. None: the cell has no valid value."""
     if not counter.bits:
-        return None if decoded(counter, cell.value) is None else 0
-    counter_value = counted(cell.value, counter.bits)
+        return None if decode_value(counter, cell.value) is None else 0
+    counter_value = parse_counter(cell.value, counter.bits)
     return None if counter_value is None else _WIDTHS[counter_value[1]]
 
 
@@ -173,9 +173,9 @@ def _number(choice: Chosen, cell: Cell | None) -> _Number:
     if cell is None:
         return None
     if choice.bits:
-        counter_value = counted(cell.value, choice.bits)
+        counter_value = parse_counter(cell.value, choice.bits)
         return counter_value[0] if counter_value else None
-    value = decoded(choice.counter, cell.value)
+    value = decode_value(choice.counter, cell.value)
     if isinstance(value, bool):
         return int(value)
     return value if isinstance(value, int | float) else None

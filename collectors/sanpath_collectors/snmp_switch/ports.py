@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from sanpath.plugin import SourceEntity, SourceLink
 from sanpath_collectors.snmp_switch.column_reader import Cell, Cells, sub_identifiers
-from sanpath_collectors.snmp_switch.parse import Decoded, decoded, integer, octets
+from sanpath_collectors.snmp_switch.parse import Decoded, decode_value, integer, octets
 from sanpath_collectors.snmp_switch.profile import Index, PortNumber, Profile, Stack
 
 # IANAifType-MIB
@@ -29,10 +29,10 @@ Attributes = dict[str, Decoded]
 
 @dataclass(slots=True)
 class Port:
-    """A port. `local_id`: its ifIndex, or "port N" where IF-MIB lacks it. `carries`: its own bytes are counted.
+    """A port. `local_id`: its ifIndex, or "port N" if IF-MIB lacks it. `carries`: its own bytes are counted.
 
-    `mac`: its MAC address if it identifies the port; `address`: also if others have it. `chassis`, `announced`:
-    the identifiers of chassis and port in the switch's own LLDP table, "": it is not there.
+    `mac`: its MAC address if it identifies the port; `address`: even if others share it. `chassis`, `announced`: the
+    identifiers of chassis and port in the switch's own LLDP table, "": missing there.
     """
 
     local_id: str
@@ -79,7 +79,7 @@ def port_of_row(
 class Ports:
     """Merges the port columns of the profiles. Profiles are added by precedence: the first value counts.
 
-    `interfaces`: the ifIndexes that IF-MIB has.
+    `interfaces`: the ifIndexes in IF-MIB.
     """
 
     def __init__(self, interfaces: Mapping[str, object]) -> None:
@@ -106,7 +106,7 @@ class Ports:
                     if name == "address":
                         self._addresses[port] = octets(cells[column.oid].value)
                     elif attributes.get(name) is None:
-                        attributes[name] = decoded(column, cells[column.oid].value)
+                        attributes[name] = decode_value(column, cells[column.oid].value)
 
     def lack_members(self, stack: Stack) -> bool:
         """Whether there is an aggregate without a known member."""
@@ -163,17 +163,17 @@ class Ports:
             address = self._addresses.get(port.local_id, b"")
             others = (other for other in holders[address] if other != port.local_id)
             # An address that several interfaces share, such as a chassis address, does not identify a port.
-            is_own = all(self._is_upon(other, port, ports) for other in others)
+            is_own = all(self._is_on_port(other, port, ports) for other in others)
             port.wwpns = _wwpns(port.attributes.get("wwpn"), address if is_own else b"")
             # Fabric OS writes a port's FC address there in digits: "327680" is not a MAC address.
             if len(address) == 6 and any(address) and port.technology == "ethernet":
                 port.address = address.hex(":")
                 port.mac = port.address if is_own else None
 
-    def _is_upon(self, other: str, port: Port, ports: Mapping[str, Port]) -> bool:
-        """Whether an interface is the port-channel of a port or a logical unit of it, as ge-0/0/1.0.
+    def _is_on_port(self, other: str, port: Port, ports: Mapping[str, Port]) -> bool:
+        """Whether an interface is the port-channel of a port or a logical unit of it, such as ge-0/0/1.0.
 
-        A VLAN is not: its address is seen wherever the switch itself is.
+        A VLAN is not: its address is seen everywhere in the switch.
         """
         if other not in ports or ports[other].carries:
             return False
@@ -219,11 +219,11 @@ def inventory(switch: str, ports: Mapping[str, Port]) -> Iterator[SourceEntity |
 
 
 def lldp_keys(ports: Mapping[str, Port]) -> dict[str, tuple[str, ...]]:
-    """Return local id → the names that neighbours may know a port by: chassis and port identifier.
+    """Return local id → the names by which neighbours may know a port: chassis and port identifier.
 
-    What a switch announces differs from its own table: NX-OS puts the port's MAC address for the chassis, and the
-    short name for the port; Junos an ifIndex or a name. What its table has outranks what is derived for other ports;
-    of the rest, a name that fits several ports is none.
+    A switch may announce other identifiers than its own table has: NX-OS the port's MAC address as the chassis, and
+    the short name as the port; Junos an ifIndex or a name. Entries of its table take precedence over names derived
+    for other ports; a derived name that fits several ports is dropped.
     """
     in_table = {p.local_id: f"{p.chassis}/{p.announced}" for p in ports.values() if p.chassis and p.announced}
     derived = {p.local_id: _derived_keys(p) for p in ports.values() if p.technology == "ethernet" and p.carries}

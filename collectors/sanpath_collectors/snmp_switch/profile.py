@@ -63,7 +63,7 @@ ValueSources = Annotated[
     BeforeValidator(lambda value: value if isinstance(value, list) else [value]),
     Field(min_length=1),
 ]
-"""Columns of one attribute, of which the first with a valid value is used."""
+"""Columns of one attribute; the first with a valid value is used."""
 
 
 class Counter(Value):
@@ -178,8 +178,8 @@ class Forwarding(_Section):
 class SwitchFacts(_Section):
     """Attributes of the switch itself.
 
-    `scalars`: attribute → OIDs, of which the first that answers is used. `columns`: attribute → column, whose first
-    row is used. `description`: a pattern for sysDescr whose groups are attributes.
+    `scalars`: attribute → OIDs; the first that answers is used. `columns`: attribute → column, whose first row is
+    used. `description`: a pattern for sysDescr whose groups are attributes.
     """
 
     scalars: dict[str, tuple[Oid, ...]] = {}
@@ -190,8 +190,8 @@ class SwitchFacts(_Section):
 class Profile(_Section):
     """One MIB as a family of switches implements it. Values of profiles with lower `precedence` come first.
 
-    `without`: what is unknown when the switch is of this family but the tables do not answer. `management`:
-    patterns for names of interfaces without storage traffic of their own.
+    `without`: what is unknown if the switch is of this family but the tables do not answer. `management`: patterns
+    for names of interfaces without their own storage traffic.
     """
 
     title: str
@@ -230,7 +230,7 @@ class Devices(_Section):
 _T = TypeVar("_T", bound=BaseModel)
 
 
-def _parsed(model: type[_T], text: str) -> _T:
+def _parse(model: type[_T], text: str) -> _T:
     return model.model_validate(yaml.safe_load(text))
 
 
@@ -238,11 +238,11 @@ def _parsed(model: type[_T], text: str) -> _T:
 def profiles() -> tuple[Profile, ...]:
     """Load all profiles, by precedence."""
     folder = files(__package__).joinpath("profiles")
-    loaded = [_parsed(Profile, file.read_text("utf-8")) for file in folder.iterdir() if file.name.endswith(".yaml")]
+    loaded = [_parse(Profile, file.read_text("utf-8")) for file in folder.iterdir() if file.name.endswith(".yaml")]
     return tuple(sorted(loaded, key=lambda profile: profile.precedence))
 
 
 @cache
 def devices() -> Devices:
     """Load the criteria that distinguish initiators from targets."""
-    return _parsed(Devices, files(__package__).joinpath("devices.yaml").read_text("utf-8"))
+    return _parse(Devices, files(__package__).joinpath("devices.yaml").read_text("utf-8"))

@@ -9,8 +9,8 @@ from typing import Literal
 from sanpath.plugin import Column, Table
 
 Bits = Literal[0, 32, 63, 64]
-_WIDTH: Bits = 64
-"""Of counters over REST and NX-API."""
+_REST_WIDTH: Bits = 64
+"""Width of counters over REST and NX-API."""
 
 CREDIT_TICK_SECONDS = 2.5e-6
 """Brocade counts tim_txcrd_z 400,000 times a second (IBM support document 6983837); Cisco's TxWait has the same tick
@@ -67,7 +67,7 @@ def _all(width: Bits) -> Table:
 
 def counted_ports(counters: Iterable[str]) -> Table:
     """Return the table of ports with these counters of 64 bits, their speed and their state."""
-    return port_table({**dict.fromkeys(counters, _WIDTH), "link_speed_bits_per_second": 0, "link_up": 0})
+    return port_table({**dict.fromkeys(counters, _REST_WIDTH), "link_speed_bits_per_second": 0, "link_up": 0})
 
 
 SWITCH_PORT = _all(64)
@@ -75,6 +75,6 @@ SWITCH_PORT_63 = _all(63)
 SWITCH_PORT_32 = _all(32)
 
 OPTICS = port_table({"optics_rx_power_dbm": 0, "optics_tx_power_dbm": 0, "optics_temperature_celsius": 0})
-"""A row for each transceiver, where it is read apart from the counters."""
+"""A row for each transceiver, if it is read separately from the counters."""
 
 SWITCH = Table("switch", (Column("uptime_seconds", scale=0.01),))  # TimeTicks are hundredths of a second

@@ -9,12 +9,12 @@ from sanpath.plugin import Event, SourceLink, warning
 from sanpath_collectors.snmp_switch.logins import Login, role
 from sanpath_collectors.snmp_switch.profile import devices
 
-MOST_PAIRS = 50_000
-"""Above this the zones are left out altogether: with a part of them, what may be seen would count as hidden."""
+MAX_PAIRS = 50_000
+"""With more pairs the zones are left out completely: with a part of them, visible targets would count as hidden."""
 UNKNOWN = "which target ports an initiator may see is unknown"
-"""What follows where the zones cannot be read."""
+"""The consequence of unreadable zones."""
 _FEATURE_OCTET = 7
-"""Where FC-GS has the features of type 08 (SCSI-FCP); its bit 0 means target, bit 1 initiator."""
+"""The octet of FC-GS with the features of type 08 (SCSI-FCP); bit 0 means target, bit 1 initiator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Zone:
     """A zone in force. `members`: WWPNs, 16 hexadecimal digits.
 
     `principals`: of a peer zone; they see the other members, which do not see each other. `initiators`, `targets`:
-    members that the zone itself names so (smart zoning); empty: it does not tell.
+    members with this role in the zone itself (smart zoning); empty: the zone has no roles.
     """
 
     name: str
@@ -33,7 +33,7 @@ class Zone:
 
 
 def features(registered: str) -> bytes:
-    """Return FC-4 features as FC-GS codes them, from the words of a switch.
+    """Return FC-4 features in the coding of FC-GS, from the words of a switch.
 
     >>> features("FCP-Target").hex(), features("scsi-fcp:init")[7]
     ('0000000000000001', 2)
@@ -46,7 +46,7 @@ def features(registered: str) -> bytes:
 def links(zones: Iterable[Zone], registered: Iterable[Login]) -> list[SourceLink] | None:
     """Return a link from each initiator to each target that a zone lets it see. None: there are too many.
 
-    `registered`: what the name server knows; at least one of a pair has to be known there by its role.
+    `registered`: entries of the name server; at least one of a pair must have a role there.
     """
     roles = {login.wwpn: role(login, devices()) for login in registered}
     initiators = {wwpn for wwpn, device_role in roles.items() if device_role == "initiator"}
@@ -54,7 +54,7 @@ def links(zones: Iterable[Zone], registered: Iterable[Login]) -> list[SourceLink
     named: dict[tuple[str, str], str] = {}
     pairs = ((pair, zone.name) for zone in zones for pair in _pairs(zone, initiators, targets))
     for number, (pair, name) in enumerate(pairs):
-        if number == MOST_PAIRS:
+        if number == MAX_PAIRS:
             return None
         named.setdefault(pair, name)
     return [
@@ -65,11 +65,11 @@ def links(zones: Iterable[Zone], registered: Iterable[Login]) -> list[SourceLink
 
 def left_out(seen_us: int) -> Event:
     """Return the warning that there are too many pairs."""
-    return warning(seen_us, "zones-left-out", f"more than {MOST_PAIRS:,} pairs are zoned: {UNKNOWN}")
+    return warning(seen_us, "zones-left-out", f"more than {MAX_PAIRS:,} pairs are zoned: {UNKNOWN}")
 
 
 def _pairs(zone: Zone, initiators: Collection[str], targets: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Yield initiator and target; two of the same role do not use what lets them see each other."""
+    """Yield initiator and target; two ports of the same role do not use their visibility."""
     takers = [w for w in zone.members if w not in initiators and (not zone.targets or w in zone.targets)]
     known_takers = [w for w in takers if w in targets]
     for sender in zone.members:

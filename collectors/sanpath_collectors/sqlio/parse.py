@@ -36,7 +36,7 @@ KIB = 1024
 MIB = 1024 * KIB
 
 _MAX_FILES = 10_000
-"""Limit of the files of one run."""
+"""Maximum files of one run."""
 _COUNT = "([0-9]{1,9})"
 _NUMBER = r"([0-9]{1,12}(?:\.[0-9]{1,6})?)"
 _LABEL = re.compile(r"[0-9]{1,2}|24\+")
@@ -51,7 +51,7 @@ class Run:
 
     `outstanding`: outstanding I/Os of a thread, 1 by default. `pattern`: "random", "sequential", or "" for stripes.
     `direct`: bypasses the file cache. `files_named`, `sizes_bytes`, `thread_lines`: three indications of the number
-    of files. `drives`: how many drives and shares the named files are on. `mean_ms`, `max_ms`: rounded down to
+    of files. `drives`: number of drives and shares of the named files. `mean_ms`, `max_ms`: rounded down to
     milliseconds. `labels`, `percents`: the lines of the histogram.
     """
 
@@ -99,7 +99,7 @@ class Run:
     def name(self) -> str:
         """A descriptive name: "64 KiB random read, 64 threads x 8, 4 files on 2 drives".
 
-        Runs of equal names are taken for repetitions: other files are another test.
+        Runs with equal names count as repetitions: other files are another test.
         """
         pattern = f"{self.pattern} " if self.pattern else ""
         stripes = f" over {self.stripe_kib} KiB stripes" if self.stripe_kib else ""

@@ -12,7 +12,7 @@ from sanpath_collectors.sqlio.tables import LOAD
 _GAP_US = 1
 """The gap between two runs, so that the last sample of one is not the first of the next."""
 _TOLERANCE = 0.02
-"""Relative difference between two printed figures that rounding explains."""
+"""Relative difference between two printed figures that rounding can explain."""
 
 
 class Runs:
@@ -31,7 +31,7 @@ class Runs:
         return self._begin_us
 
     def items(self, run: Run) -> Iterator[Item]:
-        """Yield the items of one run: only a warning when it has not finished or cannot be read."""
+        """Yield the items of one run: only a warning if it has not finished or cannot be read."""
         self.started += 1
         if not run.has_result:
             yield warning(
@@ -67,8 +67,8 @@ class Runs:
         self._begin_us = end + _GAP_US
 
     def _entities(self, run: Run) -> Iterator[Item]:
-        """Yield the run as a load of its own, and the load of the file, which has what all runs so far have in
-        common."""
+        """Yield the run as a separate load, and the load of the file, with the attributes common to all runs so
+        far."""
         attributes = run.profile.attributes
         common = (
             attributes if not self.finished else {k: v for k, v in self._attributes.items() if attributes.get(k) == v}

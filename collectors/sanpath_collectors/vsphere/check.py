@@ -89,7 +89,7 @@ def _hosts(inventory: Inventory, config: VsphereConfig) -> Iterator[str]:
 
 
 async def _samples(performance: Performance, inventory: Inventory, plan: Plan) -> list[str]:
-    """Return the counter groups of which a host has no samples, although the server has the counters."""
+    """Return the counter groups without samples on a host, although the server has the counters."""
     hosts = [moid for moid in inventory.connected() if inventory.hosts[moid].state == "connected"]
     if not hosts:
         return []

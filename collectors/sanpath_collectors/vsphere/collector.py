@@ -40,7 +40,7 @@ from sanpath_collectors.vsphere.properties.inventory import (
 from sanpath_collectors.vsphere.vsan_source import VsanSource
 
 _LATE_US = 60_000_000
-"""Age above which samples are late: those of an idle vCenter are up to two intervals old."""
+"""Age from which samples are late: those of an idle vCenter are up to two intervals old."""
 _DETAILS_BEGIN_RATIO, _DETAILS_END_RATIO = 0.5, 0.9
 """Shares of a poll's time: details of another host are requested until the first, and must arrive by the second."""
 
@@ -79,7 +79,7 @@ class Vsphere(Collector[VsphereConfig]):
         async with self.closed_on_failure():
             await self._session.open()
             self._performance = Performance(self._session)
-            self._samples = self._samples.with_plan(plan(await self._performance.catalogue()))
+            self._samples = self._samples.replace_plan(plan(await self._performance.catalogue()))
             self._vsan = VsanSource(self._session, config.budget_seconds / 4) if config.vsan else None
 
     async def check(self, ctx: Context) -> Check:  # noqa: ARG002 - the session was lent at open
@@ -95,7 +95,7 @@ class Vsphere(Collector[VsphereConfig]):
         self._inventory.require(self.config.hosts)
         self._pending_hosts = self._inventory.connected()
         for item in self._inventory.items():
-            yield self._with_details(item)
+            yield self._add_details(item)
         if self._vsan is not None:
             await self._vsan.find()
 
@@ -145,7 +145,7 @@ class Vsphere(Collector[VsphereConfig]):
                 await http.close()
 
     async def _refresh_inventory(self) -> None:
-        """Read the inventory. Logs in again first when the session has expired: views end with it."""
+        """Read the inventory. Logs in again first if the session has expired: views end with it."""
         await self._session.now_us()
         everything = await self._session.all_of(EVERYTHING)
         selected = select_inventory(everything, self.config.hosts, self.config.machines, self.config.name)
@@ -194,18 +194,20 @@ class Vsphere(Collector[VsphereConfig]):
             yield Event(seen_us, "samples-late" if is_late else "samples-in-time", detail)
 
     async def _machine_changes(self, ctx: Context) -> Sequence[Item]:
-        """Return changes of virtual machines since the last poll: a step is judged by the host that it ran on."""
+        """Return changes of virtual machines since the last poll: a step is judged by the host on which it ran."""
         running = await self._session.properties_of(
-            "VirtualMachine", list(self._inventory.machines), states.OF_MACHINES
+            "VirtualMachine", list(self._inventory.machines), states.MACHINE_PROPERTIES
         )
         return list(states.machine_changes(self._inventory, running, ctx.clock.now_us()))
 
     async def _state_items(self, ctx: Context) -> AsyncIterator[Item]:
         """Yield changes since the last inventory, and path states with the server's time."""
-        host_details = await self._session.properties_of("HostSystem", list(self._inventory.hosts), states.OF_HOSTS)
+        host_details = await self._session.properties_of(
+            "HostSystem", list(self._inventory.hosts), states.HOST_PROPERTIES
+        )
         device_time = await self._session.now_us()
         for item in self._states.changes(self._inventory, host_details, ctx.clock.now_us(), device_time):
-            yield self._with_details(item) if isinstance(item, SourceEntity) else item
+            yield self._add_details(item) if isinstance(item, SourceEntity) else item
         if any(self._inventory.hosts[moid].storage_is_unread for moid in self._inventory.connected()):
             async for entity in self.inventory(ctx):
                 yield entity
@@ -223,12 +225,12 @@ class Vsphere(Collector[VsphereConfig]):
             items.append(Event(ctx.clock.now_us(), "facts-unknown", reason))
         entities = (
             item
-            for item in self._inventory.of_host(host)
+            for item in self._inventory.host_items(host)
             if isinstance(item, SourceEntity) and self._details_of(item)
         )
-        return [*items, *map(self._with_details, entities)]
+        return [*items, *map(self._add_details, entities)]
 
-    def _with_details(self, item: SourceEntity | SourceLink) -> SourceEntity | SourceLink:
+    def _add_details(self, item: SourceEntity | SourceLink) -> SourceEntity | SourceLink:
         if isinstance(item, SourceEntity) and (extra := self._details_of(item)):
             return replace(item, attributes={**item.attributes, **extra})
         return item
@@ -236,7 +238,7 @@ class Vsphere(Collector[VsphereConfig]):
     def _details_of(self, entity: SourceEntity) -> Mapping[str, Scalar]:
         host = entity.local_id.partition("/")[0]
         host_details = self._host_details.get(host)
-        return {} if host_details is None else details.merged(entity.kind, entity.local_id, host, host_details)
+        return {} if host_details is None else details.details_of(entity.kind, entity.local_id, host, host_details)
 
     def _unknown_facts(self, seen_us: int) -> Iterator[Event]:
         """Yield events for what is unknown in this run, once."""

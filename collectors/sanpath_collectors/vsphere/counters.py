@@ -15,7 +15,7 @@ class Term:
     """The conversion of a counter's values to a metric.
 
     `counter`: id of the counter. `factor`: converts its unit to the metric's. `summed`: values are integrated to a
-    counter metric. `times`: id of the counter by whose value each value is multiplied; None: none.
+    counter metric. `times`: id of the counter by which each value is multiplied; None: none.
     """
 
     metric: str

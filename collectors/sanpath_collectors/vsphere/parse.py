@@ -66,7 +66,7 @@ class Samples:
     """Yields each sample once, and integrates the values of the intervals to counters.
 
     A counter of an entity begins at zero with the first interval that has a value. It begins again at zero after an
-    interval without a value, because the activity in that interval is not known.
+    interval without a value, because the activity in that interval is unknown.
     """
 
     plan: Plan
@@ -74,7 +74,7 @@ class Samples:
     _sums: dict[str, dict[tuple[str, str], dict[str, float]]] = field(default_factory=lambda: defaultdict(dict))
     _mismatched: set[str] = field(default_factory=set)
 
-    def with_plan(self, plan: Plan) -> Samples:
+    def replace_plan(self, plan: Plan) -> Samples:
         """Return these samples with another plan: after a new login the ids of the counters may differ."""
         return replace(self, plan=plan)
 
@@ -107,7 +107,7 @@ class Samples:
             parts[-1].append(sample)
         self._newest[answer.moid] = new[-1][0]
         for number, part in enumerate(parts):
-            if number:  # The sums begin anew behind a gap.
+            if number:  # The sums begin again after a gap.
                 self._sums.pop(answer.moid, None)
             yield from self._rows_without_gap(answer, part, len(times), object_name, local_id, seen_us)
 
@@ -123,7 +123,7 @@ class Samples:
         """Yield rows of samples that follow each other, as (time, index). `samples`: number in the answer."""
         if not new:
             return
-        kinds, mismatched = self._by_kind(answer.series, samples, [index for _, index in new], local_id)
+        kinds, mismatched = self._group_by_kind(answer.series, samples, [index for _, index in new], local_id)
         if mismatched and object_name not in self._mismatched:
             self._mismatched.add(object_name)
             yield Event(
@@ -134,7 +134,7 @@ class Samples:
         for kind, entities in kinds.items():
             yield self._rows_of(answer.moid, kind, entities, [time for time, _ in new], seen_us)
 
-    def _by_kind(
+    def _group_by_kind(
         self, series: Sequence[tuple[int, str, str]], samples: int, indexes: Sequence[int], local_id: LocalId
     ) -> tuple[Mapping[str, Mapping[str, CounterValues]], int]:
         """Return entity kind → entity → values, and the number of series that do not have one value a sample."""
@@ -179,9 +179,9 @@ class Samples:
 def _row(
     terms: Sequence[Term], values: CounterValues, index: int, sums: dict[str, float]
 ) -> tuple[list[Value], list[Value]]:
-    """Return the values at the begin and at the end of an interval.
+    """Return the values at the beginning and at the end of an interval.
 
-    At the begin only counters that start there have a value, zero; all others have None. Updates `sums`.
+    At the beginning only counters that start there have a value, zero; all others have None. Updates `sums`.
     """
     starts: list[Value] = []
     row: list[Value] = []

@@ -32,7 +32,7 @@ class Use:
     """The source of a metric: a counter of vSphere by its name, group.name.rollup.
 
     `value_type`: a "count" of events in the interval, or their "rate" per second; both are integrated to a counter
-    metric. `times`: the counter by which the value is multiplied: for a mean, the rate of the events that it is over.
+    metric. `times`: the counter by which the value is multiplied: for a mean, the rate of its events.
     """
 
     metric: str

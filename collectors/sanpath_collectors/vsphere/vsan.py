@@ -38,7 +38,7 @@ _CONGESTIONS = tuple(f"{cause}Congestion" for cause in ("mem", "slab", "ssd", "i
 class Kind:
     """An entity type of the service.
 
-    `labels`: metric → label. `largest`: metric → labels, of which the largest value is the metric's.
+    `labels`: metric → label. `largest`: metric → labels; the metric is the largest of their values.
     """
 
     table: Table

@@ -13,7 +13,7 @@ from sanpath_collectors.windows_san.ports import by_scsi_port
 from sanpath_collectors.windows_san.values import identifier, integer, text
 
 _BLOCK_BYTES = 4096
-"""The alignment that a partition should have."""
+"""The recommended alignment of a partition."""
 
 
 def disks(export: Export, host: str) -> Iterator[SourceEntity | SourceLink]:
@@ -83,13 +83,13 @@ def _disk(
 
 
 def _usable(mpio: MpioDisk) -> int | None:
-    """Return how many of its paths can carry I/O. None: not known of one."""
+    """Return the number of its paths that can carry I/O. None: unknown for one of them."""
     usable = [mpio.usable(path) for path in mpio.paths]
     return None if None in usable or not usable else sum(map(bool, usable))
 
 
 def _format(volumes: Sequence[Record]) -> Record:
-    """Return how the volumes of a disk are formatted, as far as they agree, and the offset that is least aligned."""
+    """Return the common format of the volumes of a disk, and the least aligned offset."""
     offsets = [offset for volume in volumes if (offset := integer(volume.get("Offset"))) is not None]
     common = {
         key: volumes[0].get(key)

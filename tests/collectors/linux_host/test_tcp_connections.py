@@ -15,7 +15,7 @@ import pytest
 from sanpath.plugin import SourceEntity
 from sanpath_collectors.linux_host.tables import TCP_CONNECTION
 from sanpath_collectors.linux_host.tcp import view as tcp_view
-from sanpath_collectors.linux_host.tcp.connections import Sought, StorageConnections
+from sanpath_collectors.linux_host.tcp.connections import ConnectionFilter, StorageConnections
 from sanpath_collectors.linux_host.tcp.ss import Connection, connections
 from sanpath_collectors.linux_host.tcp.view import TcpView
 
@@ -153,7 +153,7 @@ def test_a_connection_that_the_load_opens_after_the_inventory_is_found_some_poll
         with socket.create_server(("127.0.0.1", 0)) as listener:
             port = listener.getsockname()[1]
             connections = StorageConnections(TCP_CONNECTION, "write")
-            await connections.find(machine, Sought({port: "nbd"}, (), (port,), {}))  # type: ignore[arg-type]
+            await connections.find(machine, ConnectionFilter({port: "nbd"}, (), (port,), {}))  # type: ignore[arg-type]
             with socket.create_connection(("127.0.0.1", port)), listener.accept()[0]:
                 items = [await connections.poll(machine, clock) for _ in range(8)]  # type: ignore[arg-type]
         entities = [sum(isinstance(item, SourceEntity) for item in poll) for poll in items]

@@ -160,7 +160,7 @@ def test_a_translation_never_stands_for_two_counters() -> None:
     for group in NAMES.values():
         for names_of in (group["objects"], group["counters"]):
             for language in {lang for languages in names_of.values() for lang in languages}:
-                spelled = [names.folded(n) for languages in names_of.values() for n in languages.get(language, ())]
+                spelled = [names.fold(n) for languages in names_of.values() for n in languages.get(language, ())]
                 assert len(spelled) == len(set(spelled)), language
 
 

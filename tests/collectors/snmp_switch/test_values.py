@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sanpath_collectors.snmp_switch.logins import Login, role
-from sanpath_collectors.snmp_switch.parse import counted, decoded, number, text, wwn
+from sanpath_collectors.snmp_switch.parse import decode_value, number, parse_counter, text, wwn
 from sanpath_collectors.snmp_switch.profile import Counter, Value, devices, profiles
 from sanpath_collectors.snmp_switch.tables import SWITCH_PORT
 
@@ -28,7 +28,7 @@ from sanpath_collectors.snmp_switch.tables import SWITCH_PORT
     ],
 )
 def test_counters_in_octets_and_integers(value: bytes | int | str | None, found: tuple[int, int] | None) -> None:
-    assert counted(value, 64) == found
+    assert parse_counter(value, 64) == found
 
 
 def test_names_lose_what_would_drive_a_terminal_and_nothing_else() -> None:
@@ -55,13 +55,13 @@ def test_optics_in_words(written: bytes, found: float | None) -> None:
 
 def test_speeds_and_modes() -> None:
     capable = Value.model_validate({"oid": "1.3", "as": "gigabit_list"})
-    assert decoded(capable, b"8,16,32_Gbps") == 32_000_000_000
-    assert decoded(capable, b"NA") is None
+    assert decode_value(capable, b"8,16,32_Gbps") == 32_000_000_000
+    assert decode_value(capable, b"NA") is None
     kilobytes = Value.model_validate({"oid": "1.3", "factor": 8000, "above_zero": True})
-    assert decoded(kilobytes, 2_000_000) == 16_000_000_000
-    assert decoded(kilobytes, 0) is None
+    assert decode_value(kilobytes, 2_000_000) == 16_000_000_000
+    assert decode_value(kilobytes, 0) is None
     mode = Value.model_validate({"oid": "1.3", "values": {4: "E"}})
-    assert (decoded(mode, 4), decoded(mode, 99), decoded(mode, b"E")) == ("E", None, None)
+    assert (decode_value(mode, 4), decode_value(mode, 99), decode_value(mode, b"E")) == ("E", None, None)
 
 
 @pytest.mark.parametrize(

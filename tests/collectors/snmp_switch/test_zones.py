@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from sanpath_collectors.snmp_switch.logins import Login
-from sanpath_collectors.snmp_switch.zones import MOST_PAIRS, Zone, features, links
+from sanpath_collectors.snmp_switch.zones import MAX_PAIRS, Zone, features, links
 
 I1, I2, I3 = (f"21000024ff00000{n}" for n in (1, 2, 3))
 T1, T2 = "524a937100000001", "524a937100000002"
@@ -53,10 +53,10 @@ def test_too_many_pairs_are_none_at_all_and_take_no_time() -> None:
     initiators = [f"{n:016x}" for n in range(1, 20_000)]
     targets = [f"{n:016x}" for n in range(50_000, 50_100)]
     assert links([Zone("z", (*initiators, *targets))], known(initiators, targets)) is None
-    few = initiators[: MOST_PAIRS // len(targets)]
+    few = initiators[: MAX_PAIRS // len(targets)]
     found = links([Zone("z", (*few, *targets))], known(few, targets))
     assert found is not None
-    assert len(found) == MOST_PAIRS
+    assert len(found) == MAX_PAIRS
 
 
 def test_many_members_that_nobody_knows_are_passed_over() -> None:

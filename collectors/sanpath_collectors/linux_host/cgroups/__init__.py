@@ -1,1 +1,1 @@
-"""The control groups that a load runs in, and the limits of their I/O."""
+"""The control groups of a load, and the limits of their I/O."""

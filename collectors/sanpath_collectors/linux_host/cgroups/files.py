@@ -33,12 +33,12 @@ MOUNTS: Mapping[int, tuple[str, ...]] = {
     1: ("/sys/fs/cgroup/blkio",),
     2: ("/sys/fs/cgroup", "/sys/fs/cgroup/unified"),
 }
-"""Version → where systemd and container engines mount its hierarchy; the last: with version 1 beside it."""
-_MOST_LEVELS, _MOST_LETTERS = 64, 1024
+"""Version → mount points of its hierarchy by systemd and container engines; the last one next to version 1."""
+_MAX_LEVELS, _MAX_LETTERS = 64, 1024
 """Limits of a path below the mount of a hierarchy; each level is searched for limits."""
 _CONTAINER = re.compile(r"[0-9a-f]{64}")
 _SHOWN_LETTERS = 12
-"""Letters of a container's id that container engines show."""
+"""Letters of a container's id that container engines display."""
 _PSI = re.compile(r"(some|full)\b.*\btotal=(\d+)")
 
 LIMITS: Mapping[str, tuple[str, str]] = {
@@ -64,14 +64,14 @@ PRESSURE: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A control group. `holds_load`: processes of the load are in it, not only in a group below."""
+    """A control group. `holds_load`: processes of the load are directly in it, not only in a group below."""
 
     version: int
     path: str
     holds_load: bool
 
     def files(self) -> list[str]:
-        """The files that tell of it, in every place where they may be."""
+        """Its files, at every place where they may be."""
         if self.version == 1:
             names = dict.fromkeys((*(v1 for _, v1 in LIMITS.values()), *(v1 for _, v1, _ in COUNTERS.values())))
         else:
@@ -82,7 +82,7 @@ class Group:
         """Device number → the limits for the device, and what the group's members did there. {}: nothing is read."""
         by_device: dict[str, Values] = {}
         for folder in self._folders():
-            found = _version_1(snapshot, folder) if self.version == 1 else _version_2(snapshot, folder)
+            found = _parse_version_1(snapshot, folder) if self.version == 1 else _parse_version_2(snapshot, folder)
             for device, metric, value in found:
                 by_device.setdefault(device, {})[metric] = value
         pressure = {name: total for folder in self._folders() for name, total in _pressure(snapshot, folder)}
@@ -99,13 +99,13 @@ class Group:
 
     @property
     def unit(self) -> str | None:
-        """Its unit of systemd; None: it is none."""
+        """Its systemd unit; None: it is none."""
         name = PurePosixPath(self.path).name
         return name if name.endswith((".service", ".scope", ".slice")) else None
 
     @property
     def manager(self) -> str:
-        """What made the group and sets its limits, as far as its path tells.
+        """The program that created the group and sets its limits, as far as its path shows.
 
         >>> Group(2, "/kubepods.slice/kubepods-pod1.slice/cri-containerd-2.scope", True).manager
         'kubernetes'
@@ -121,7 +121,7 @@ class Group:
 
 
 def groups_of(content: str) -> Iterator[Group]:
-    """The groups whose limits hold for a process, from /proc/PID/cgroup.
+    """The groups whose limits apply to a process, from /proc/PID/cgroup.
 
     A process of version 2 is under the limits of all groups above it; of version 1 only under those of its own
     (blkio-controller.rst: throttling has no hierarchy without sane_behavior). Groups that this machine cannot name,
@@ -139,22 +139,22 @@ def groups_of(content: str) -> Iterator[Group]:
 
 
 def levels_of(content: str) -> Iterator[tuple[list[str], PurePosixPath]]:
-    """The controllers of each hierarchy and the group of a process in it, from /proc/PID/cgroup.
+    """The controllers of each hierarchy and the process's group in it, from /proc/PID/cgroup.
 
     >>> list(levels_of("4:cpu,cpuacct:/a/b\\n0::/c\\n"))
     [(['cpu', 'cpuacct'], PurePosixPath('/a/b')), ([''], PurePosixPath('/c'))]
     """
     for line in content.splitlines():
         _, controllers, path = [*line.split(":", 2), "", ""][:3]
-        if not path.startswith("/") or len(path) > _MOST_LETTERS or set(path) & set("*?[\n\0"):
+        if not path.startswith("/") or len(path) > _MAX_LETTERS or set(path) & set("*?[\n\0"):
             continue
         levels = PurePosixPath(path)
-        if ".." not in levels.parts and len(levels.parts) <= _MOST_LEVELS:
+        if ".." not in levels.parts and len(levels.parts) <= _MAX_LEVELS:
             yield controllers.split(","), levels
 
 
-def _version_2(snapshot: Snapshot, folder: str) -> Iterator[tuple[str, str, int]]:
-    limits, counters = (dict(_keyed(snapshot.text(f"{folder}/{name}"))) for name in ("io.max", "io.stat"))
+def _parse_version_2(snapshot: Snapshot, folder: str) -> Iterator[tuple[str, str, int]]:
+    limits, counters = (dict(_parse_keyed(snapshot.text(f"{folder}/{name}"))) for name in ("io.max", "io.stat"))
     for device, words in limits.items():
         yield from ((device, m, limit) for m, (key, _) in LIMITS.items() if (limit := _limit(words.get(key, ""))))
     for device, words in counters.items():
@@ -163,7 +163,7 @@ def _version_2(snapshot: Snapshot, folder: str) -> Iterator[tuple[str, str, int]
                 yield device, metric, value
 
 
-def _version_1(snapshot: Snapshot, folder: str) -> Iterator[tuple[str, str, int]]:
+def _parse_version_1(snapshot: Snapshot, folder: str) -> Iterator[tuple[str, str, int]]:
     for metric, (_, file) in LIMITS.items():
         for words in map(str.split, snapshot.text(f"{folder}/{file}").splitlines()):
             if len(words) == 2 and (limit := _limit(words[1])):
@@ -174,9 +174,9 @@ def _version_1(snapshot: Snapshot, folder: str) -> Iterator[tuple[str, str, int]
                 yield words[0], metric, value
 
 
-def _keyed(content: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """Device number → its words KEY=VALUE. Some kernels print devices without I/O in front of the next one:
-    `7:1 7:0 253:0 rbytes=4096`."""
+def _parse_keyed(content: str) -> Iterator[tuple[str, dict[str, str]]]:
+    """Device number → its words KEY=VALUE. Some kernels print devices without I/O before the next one: `7:1 7:0 253:0
+    rbytes=4096`."""
     for line in content.splitlines():
         words = line.split()
         devices = [word for word in words if "=" not in word]
@@ -192,7 +192,7 @@ def _pressure(snapshot: Snapshot, folder: str) -> Iterator[tuple[str, int]]:
 
 
 def _limit(word: str) -> int | None:
-    """A limit; None for "max", and for what limits nothing or is none."""
+    """A limit; None for "max" and other values that limit nothing."""
     return counter(word) or None
 
 

@@ -1,4 +1,4 @@
-"""Finds the control groups of a load by its processes, and polls their limits and quotas."""
+"""Finds the control groups of a load through its processes, and polls their limits and quotas."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from sanpath_collectors.linux_host.tables import CGROUP
 
 _COMM = "/proc/[0-9]*/comm"
 _COMM_LETTERS = 15
-"""Letters of a process's name that the kernel keeps (TASK_COMM_LEN)."""
-_MOST_PROCESSES, _MOST_GROUPS = 1000, 100
-"""Processes that are asked for their group, and groups that are polled."""
+"""Letters of a process name that the kernel keeps (TASK_COMM_LEN)."""
+_MAX_PROCESSES, _MAX_GROUPS = 1000, 100
+"""Maximum processes whose group is read, and groups that are polled."""
 _SEARCH_SHARE, _FIRST_SEARCH_SHARE = 0.01, 0.05
-"""Share of the time that the search for processes may take, and as long as none is found: it reads the name of each
-process of the machine."""
+"""Share of the time for the search for processes, and until one is found: it reads the name of each process of the
+machine."""
 _PATIENCE_US = 10_000_000
-"""How long no search follows one that did not end within its poll; each time twice as long."""
+"""Pause after a search that did not end within its poll; it doubles each time."""
 
 
 @dataclass(slots=True)
@@ -28,8 +28,8 @@ class LoadGroups:
     """The control groups of the processes with these names, on one machine.
 
     A process may start, and move to another group, at any time: the search for processes never ends. A group is
-    reported for each block device that it has a limit for, or, if the load is in it, that its members used; and for
-    the processors, if it has a quota of their time. `found`: ids of the processes that the last search has found.
+    reported for each block device for which it has a limit or, if the load is in it, that its members used; and for
+    the processors, if it has a quota of their time. `found`: ids of the processes found by the last search.
     """
 
     host: str
@@ -42,14 +42,14 @@ class LoadGroups:
     found: tuple[str, ...] = ()
 
     def files(self) -> list[str]:
-        """The files of a poll that tell of the groups found so far."""
+        """The files of a poll for the groups found so far."""
         files = [file for group in self._groups for file in group.files()]
         return files + [file for group in self._quota_groups for file in quota_files(group)]
 
     def items(
         self, snapshot: Snapshot, devices: Mapping[str, str], seen_us: int, device_time_us: int | None
     ) -> Iterator[Item]:
-        """The entities that are new, their links, and the samples of all. `devices`: device number → block device."""
+        """The new entities, their links, and the samples of all. `devices`: device number → block device."""
         rows: dict[str, Mapping[str, int | float | None]] = {}
         for group in self._groups:
             for number, values in group.values(snapshot).items():
@@ -61,7 +61,7 @@ class LoadGroups:
                     if name not in self._known:
                         yield SourceLink("targets", ("cgroup", name), ("lun", device), f"device number {number}")
                     self._known.add(name)
-                    # A limit that is taken back is no longer known from then on.
+                    # A limit that was removed is unknown from then on.
                     rows[name] = dict.fromkeys(LIMITS) | values
         for group in self._quota_groups:
             name, (quota, used) = _quota_name(group), quota_values(snapshot, group)
@@ -72,7 +72,7 @@ class LoadGroups:
             yield rows_of(CGROUP, rows, seen_us, device_time_us)
 
     async def search(self, machine: Machine, clock: Clock) -> None:
-        """Looks for the processes and their groups, if it is time to do so."""
+        """Look for the processes and their groups, if a search is due."""
         started_us = clock.now_us()
         if not self.processes or started_us < self._search_at_us:
             return
@@ -85,22 +85,22 @@ class LoadGroups:
     async def _find(self, machine: Machine) -> None:
         names = {name[:_COMM_LETTERS] for name in self.processes}
         comm = Snapshot(await machine.read([_COMM]))
-        found = [p for p in comm.children("/proc") if comm.text(f"/proc/{p}/comm") in names][:_MOST_PROCESSES]
+        found = [p for p in comm.children("/proc") if comm.text(f"/proc/{p}/comm") in names][:_MAX_PROCESSES]
         self.found = tuple(found)
         memberships = await machine.read([f"/proc/{process}/cgroup" for process in found]) if found else {}
         contents = dict.fromkeys(content.decode("utf-8", "replace") for content in memberships.values())
         self._groups = _distinct(contents, groups_of)
-        self._quota_groups = await self._with_quota(machine, _distinct(contents, quota_groups_of))
+        self._quota_groups = await self._select_with_quota(machine, _distinct(contents, quota_groups_of))
 
-    async def _with_quota(self, machine: Machine, groups: Sequence[Group]) -> tuple[Group, ...]:
-        """Return the groups that have a quota, or had one. The others, which are most, are not polled."""
+    async def _select_with_quota(self, machine: Machine, groups: Sequence[Group]) -> tuple[Group, ...]:
+        """Return the groups that have or had a quota. The others, which are most, are not polled."""
         files = [file for group in groups for file in quota_files(group, with_counters=False)]
         settings = Snapshot(await machine.read(files)) if files else Snapshot({})
         has_quota = [quota_values(settings, group)[0] is not None for group in groups]
         return tuple(g for g, has in zip(groups, has_quota, strict=True) if has or _quota_name(g) in self._known)
 
     def _is_reported(self, name: str, group: Group, values: Values) -> bool:
-        """Whether a group limits a device, or has limited it, or is the load's own and not the root."""
+        """Whether a group limits or has limited a device, or contains the load and is not the root."""
         is_own = group.holds_load and group.path != "/"
         return is_own or name in self._known or not LIMITS.keys().isdisjoint(values)
 
@@ -131,4 +131,4 @@ def _distinct(contents: Iterable[str], groups: Callable[[str], Iterable[Group]])
         place = group.version, group.path
         if place not in by_place or group.holds_load:
             by_place[place] = group
-    return tuple(by_place.values())[:_MOST_GROUPS]
+    return tuple(by_place.values())[:_MAX_GROUPS]

@@ -32,20 +32,20 @@ CPU_COUNTERS: Mapping[str, tuple[str, str]] = {
     "cpu_throttled_periods_total": ("nr_throttled", "nr_throttled"),
     "cpu_throttled_seconds_total": ("throttled_usec", "throttled_time"),
 }
-"""Metric → key of cpu.stat, and of that of version 1. Seconds are in microseconds."""
+"""Metric → key of cpu.stat in version 2, and in version 1. Seconds are in microseconds."""
 _MOUNTS: Mapping[int, tuple[str, ...]] = {
-    # systemd has the second and the third as links to the first.
+    # systemd links the second and the third to the first.
     1: ("/sys/fs/cgroup/cpu,cpuacct", "/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpuacct"),
-    2: MOUNTS[2][:1],  # Where it lies beside version 1, that has the processors.
+    2: MOUNTS[2][:1],  # Next to version 1, the processors belong to that.
 }
 _QUOTA_FILES: Mapping[int, tuple[str, ...]] = {1: ("cpu.cfs_quota_us", "cpu.cfs_period_us"), 2: ("cpu.max",)}
 _COUNTER_FILES: Mapping[int, tuple[str, ...]] = {1: ("cpu.stat", "cpuacct.usage"), 2: ("cpu.stat",)}
 _NANOSECONDS = 1000
-"""Nanoseconds of a microsecond."""
+"""Nanoseconds per microsecond."""
 
 
 def quota_groups_of(content: str) -> Iterator[Group]:
-    """The groups whose quotas hold for a process, from /proc/PID/cgroup: its own, and all above it, also in version 1
+    """The groups whose quotas apply to a process, from /proc/PID/cgroup: its own, and all above it, also in version 1
     (sched-bwc.rst, hierarchical considerations).
 
     >>> [group.path for group in quota_groups_of("4:cpu,cpuacct:/a/b\\n7:blkio:/d\\n")]
@@ -59,14 +59,14 @@ def quota_groups_of(content: str) -> Iterator[Group]:
 
 
 def quota_files(group: Group, with_counters: bool = True) -> list[str]:
-    """Return the files with a group's quota, wherever they may be; `with_counters`: and those with what it used."""
+    """Return the files with a group's quota, wherever they may be; `with_counters`: also those of its usage."""
     quota = _QUOTA_FILES[group.version]
     names = (*quota, *_COUNTER_FILES[group.version]) if with_counters else quota
     return [f"{folder}/{name}" for folder in _folders(group) for name in names]
 
 
 def quota_values(snapshot: Snapshot, group: Group) -> tuple[float | None, Values]:
-    """Return a group's quota in cores, None: it has none; and what it used, by metric."""
+    """Return a group's quota in cores, None: it has none; and its usage, by metric."""
     quota, values = None, Values()
     for folder in _folders(group):
         quota = _quota(snapshot, folder, group.version) or quota

@@ -1,1 +1,1 @@
-"""TCP connections of storage on a Linux machine, by iproute2."""
+"""TCP connections of storage on a Linux machine, from iproute2."""

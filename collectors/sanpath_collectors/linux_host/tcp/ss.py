@@ -35,9 +35,8 @@ class Connection:
     """A connection, seen from one of its ends.
 
     `local`, `remote`: address and port; addresses are canonical: an IPv4 address never has the form of an IPv6
-    address. `fields`: by the names of ss; times are in milliseconds, `delivery_rate` in bits a second, `send_q` and
-    `recv_q` are its first two columns. ss leaves out what is zero, and what this kernel or this version does not
-    know.
+    address. `fields`: by their names in ss; times are in milliseconds, `delivery_rate` in bits a second, `send_q` and
+    `recv_q` are its first two columns. ss leaves out zeros, and what this kernel or this version lacks.
     """
 
     local: tuple[str, int]

@@ -17,20 +17,20 @@ from sanpath_collectors.linux_host.tcp.ss import Connection
 Pair = tuple[str, str, int]
 """Address of the initiator, address and port of the target."""
 End = Literal["sport", "dport"]
-"""Which port of a connection: this machine's, or the other end's."""
+"""The port of a connection: this machine's, or the other end's."""
 SERVICES: Mapping[int, str] = {3260: "iscsi", 4420: "nvme_tcp", 8009: "nvme_tcp", 10809: "nbd"}
-"""TCP port → protocol of storage that IANA has registered for it."""
+"""TCP port → storage protocol registered by IANA."""
 _MILLISECONDS, _BITS = 1e-3, 1 / 8
-_MOST_CONNECTIONS = 10_000
-"""Connections that are remembered after they have closed or an answer lacked them."""
-_IN_USE = 0.01
+_MAX_CONNECTIONS = 10_000
+"""Maximum connections that are remembered after they have closed or were missing in an answer."""
+_MIN_SHARE = 0.01
 """Share of the bytes of the busiest connection between two addresses from which another one is in use: keep-alives
 and the admin queue of NVMe move less."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """Where a metric comes from: `name` of the field; `shown_with`: a field that is shown if the metric is known."""
+    """The source of a metric. `name`: of the field; `shown_with`: a field that is shown if the metric is known."""
 
     name: str
     shown_with: str
@@ -107,9 +107,8 @@ def pair_name(pair: Pair) -> str:
 
 @dataclass(slots=True)
 class TcpView:
-    """The connections that one machine reports. `sends`: the direction whose data it sends. Pairs of addresses
-    without any remaining connection are retained.
-    """
+    """The connections of one machine. `sends`: the direction whose data it sends. Pairs of addresses without any
+    remaining connection are retained."""
 
     sends: Literal["read", "write"]
     _last: dict[tuple[tuple[str, int], tuple[str, int]], Mapping[str, float]] = field(default_factory=dict)
@@ -117,7 +116,7 @@ class TcpView:
     _shown: set[str] = field(default_factory=set)
 
     def pair_of(self, connection: Connection) -> Pair:
-        """The two addresses that a connection is between."""
+        """The two addresses of a connection."""
         if self.sends == "write":
             return connection.local[0], *connection.remote
         return connection.remote[0], *connection.local
@@ -134,10 +133,10 @@ class TcpView:
             for name, grown in counted.items():
                 totals[name] = totals.get(name, 0.0) + grown
             current.setdefault(pair, []).append((connection, counted.get("bytes_acked", 0.0)))
-            # A cut answer lacks connections and fields that come back: they must not count twice.
+            # An incomplete answer lacks connections and fields that come back: they must not count twice.
             last[key] = {**self._last.get(key, {}), **connection.fields}
         missing = {key: fields for key, fields in self._last.items() if key not in last}
-        self._last = last if len(missing) > _MOST_CONNECTIONS else missing | last
+        self._last = last if len(missing) > _MAX_CONNECTIONS else missing | last
         return {pair_name(pair): self._row(pair, members) for pair, members in current.items()}
 
     def _counted(self, key: tuple[tuple[str, int], tuple[str, int]], fields: Mapping[str, float]) -> dict[str, float]:
@@ -158,7 +157,9 @@ class TcpView:
                     int(totals.get(source.name, 0.0)) if source.shown_with in shown else None
                 )
         busiest = max((sent for _, sent in members), default=0.0)
-        used = [(connection.fields, sent) for connection, sent in members if sent > 0 and sent >= _IN_USE * busiest]
+        used = [
+            (connection.fields, sent) for connection, sent in members if sent > 0 and sent >= _MIN_SHARE * busiest
+        ]
         for metric, source in _SENDERS_SUMS.items():
             row[f"{metric}_{sends}"] = _sum(used, source, shown)
         for metric, value in _senders_gauges(used, [connection.fields for connection, _ in members]).items():
@@ -178,8 +179,8 @@ def _sum(used: Sequence[tuple[Mapping[str, float], float]], source: _Source, sho
 def _senders_gauges(
     used: Sequence[tuple[Mapping[str, float], float]], members: Sequence[Mapping[str, float]]
 ) -> dict[str, float | None]:
-    """Gauges of a sender. A round trip is the mean over the connections in use, weighted by the bytes that each has
-    sent: the values of idle connections are old."""
+    """Gauges of a sender. The round-trip time is the mean over the connections in use, weighted by their sent bytes:
+    the values of idle connections are old."""
     sent = sum(weight for _, weight in used)
     mss = sum(fields.get("mss", 0.0) * weight for fields, weight in used)
     smallest = [fields["minrtt"] for fields in members if fields.get("minrtt")]
@@ -194,5 +195,5 @@ def _senders_gauges(
 
 
 def _segments(used: Sequence[tuple[Mapping[str, float], float]], name: str) -> float | None:
-    """Bytes of so many full segments, of all connections in use. None: none is in use."""
+    """The size of this many full segments, over all connections in use. None: none is in use."""
     return sum(fields.get(name, 0.0) * fields.get("mss", 0.0) for fields, _ in used) if used else None

@@ -1,1 +1,1 @@
-"""How the collector speaks with a vCenter or an ESXi host: sessions, SOAP calls, esxcli, counter queries."""
+"""The connection to a vCenter or an ESXi host: sessions, SOAP calls, esxcli, counter queries."""

@@ -13,8 +13,8 @@ from sanpath_collectors.vsphere.tables import SAMPLE_SECONDS
 
 _LAST_SAMPLES = 6
 """Samples arrive late and several at once: a query for only the last one would leave gaps."""
-_OBJECTS_PER_CALL = 16
-"""Limit of the managed objects in one call: a reply of hosts with many paths has some megabytes."""
+_MAX_OBJECTS_PER_CALL = 16
+"""Maximum managed objects in one call: a reply of hosts with many paths has some megabytes."""
 
 
 class Performance:
@@ -22,7 +22,7 @@ class Performance:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._objects_per_call = _OBJECTS_PER_CALL
+        self._objects_per_call = _MAX_OBJECTS_PER_CALL
         self.failed: dict[str, str] = {}
 
     async def catalogue(self) -> list[Record]:
@@ -32,7 +32,7 @@ class Performance:
         return objects[0].records("perfCounter") if objects else []
 
     async def available(self, kind: str, moid: str) -> set[int]:
-        """Return the ids of the counters of which a managed object has samples now."""
+        """Return the ids of the counters for which a managed object has samples now."""
         reference = self._session.endpoint.reference(kind, moid)
         manager = self._session.manager("perfManager")
         metrics = await self._session.call(manager, "QueryAvailablePerfMetric", reference, None, None, SAMPLE_SECONDS)

@@ -9,7 +9,7 @@ from typing import Any
 from sanpath.plugin import CollectorError, Failure
 
 _MAX_DEPTH = 100
-"""Limit of nested data objects, below that of Python's own stack."""
+"""Maximum depth of nested data objects, below that of Python's own stack."""
 Plain = dict[str, Any] | list[Any] | str | int | float | bool | None
 Record = dict[str, Any]
 

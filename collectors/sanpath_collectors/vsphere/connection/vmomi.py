@@ -70,7 +70,7 @@ def _require(name: str, declared: Any, flags: int, value: Any, version: str, dep
     """Raise WrongTypeError unless a value, and all values in it, have the types that the API declares.
 
     pyVmomi checks the type of a property when it sets it. It does not check results, entries of lists and missing
-    values. A value of any type, such as that of a managed object's property, is checked where it is read.
+    values. A value of any type, such as a managed object's property, is checked where it is read.
     """
     from pyVmomi import VmomiSupport
 

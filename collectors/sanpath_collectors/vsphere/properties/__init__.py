@@ -1,1 +1,1 @@
-"""What the properties of managed objects say, as entities, links and events: pure, but for `details.ask`."""
+"""Entities, links and events from the properties of managed objects: pure, except `details.ask`."""

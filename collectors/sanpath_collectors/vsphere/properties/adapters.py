@@ -70,7 +70,7 @@ def host_nqn(names: Sequence[Record]) -> str | None:
     return next(nqns, None)
 
 
-def by_adapter(topology: Record) -> dict[str, Record]:
+def index_by_adapter(topology: Record) -> dict[str, Record]:
     """Return the records of `nvmeTopology` by the keys of their adapters."""
     return {str(item.get("adapter")): item for item in topology.get("adapter", ())}
 
@@ -97,7 +97,7 @@ def wwn(value: object) -> str | None:
 
 
 def speed(record: Record) -> int | None:
-    """Return the current speed in bits per second; the API documents that unit for FC, but hosts give gigabits.
+    """Return the current speed in bits per second; the API documents that unit for FC, but hosts report gigabits.
 
     >>> speed({"speed": 16}), speed({"speed": 8000000000}), speed({"speed": 0}), speed({"currentSpeedMb": 10000})
     (16000000000, 8000000000, None, 10000000000)
@@ -113,7 +113,7 @@ def without_empty(attributes: Mapping[str, Scalar]) -> dict[str, Scalar]:
     return {name: value for name, value in attributes.items() if value not in (None, "")}
 
 
-def by_key(adapters: Sequence[Record]) -> dict[str, Record]:
+def index_by_key(adapters: Sequence[Record]) -> dict[str, Record]:
     """Return the adapters that have a name, by their keys."""
     return {str(item.get("key")): item for item in adapters if item.get("device")}
 

@@ -49,7 +49,7 @@ class Details:
 async def ask(session: Session, host: EsxHost, esxcli: bool, seconds: float) -> Details:
     """Read all details of one host; those that are refused, or not answered within `seconds`, remain unknown.
 
-    Raises CollectorError when the server cannot be reached.
+    Raises CollectorError if the server cannot be reached.
     """
     try:
         async with asyncio.timeout(seconds):
@@ -82,7 +82,7 @@ async def _ask(session: Session, host: EsxHost, esxcli: bool) -> Details:
 
 
 async def _unless_refused(line: Esxcli, command: str, **options: str) -> list[Fields]:
-    """Return the rows of a command; none where the host does not know it: a driver may have no parameters."""
+    """Return the rows of a command; none if the host does not know it: a driver may have no parameters."""
     try:
         return await line.run(command, **options)
     except CollectorError as error:
@@ -147,7 +147,7 @@ def module(rows: Sequence[Fields]) -> Attributes:
     )
 
 
-def merged(entity_kind: str, local_id: str, host: str, details: Details) -> Attributes:
+def details_of(entity_kind: str, local_id: str, host: str, details: Details) -> Attributes:
     """Return the details of an entity of this host."""
     name = local_id.removeprefix(f"{host}/")
     if entity_kind == "host" and local_id == host:

@@ -67,14 +67,14 @@ class EsxHost:
     _datastores: dict[str, str] = field(default_factory=dict)
 
     def local_id(self, group: str, instance: str) -> str | None:
-        """Return the local id of the entity with this instance name in a group of counters; None: not known."""
+        """Return the local id of the entity with this instance name in a group of counters; None: unknown."""
         key = (group, instance)
         if key not in self._local_ids:
             self._local_ids[key] = self._find(group, instance)
         return self._local_ids[key]
 
     def set_counter_names(self, datastores: Iterable[Datastore]) -> None:
-        """Store the names of LUNs and paths in counters. A datastore on several LUNs stands for none of them."""
+        """Store the names of LUNs and paths in counters. A datastore on several LUNs represents none of them."""
         self._aliases = {alias: path.name for path in self.paths for alias in path.aliases}
         self._datastores = {name: ds.devices[0] for ds in datastores if len(ds.devices) == 1 for name in ds.ids}
         names = [str(adapter["device"]) for adapter in self.adapters.values()]
@@ -83,7 +83,7 @@ class EsxHost:
 
     @property
     def storage_is_unread(self) -> bool:
-        """Whether its storage was not read yet, because the host was not connected."""
+        """Whether its storage has not been read yet, because the host was not connected."""
         return not self.adapters and not self.missing
 
     @property
@@ -143,7 +143,7 @@ class Inventory:
         return {host.vsan_node: host.name for host in self.hosts.values() if host.vsan_node}
 
     def require(self, requested_names: Collection[str] | None) -> None:
-        """Raise CollectorError when there is no host. `requested_names`: the configured hosts; None: all."""
+        """Raise CollectorError if there is no host. `requested_names`: the configured hosts; None: all."""
         if not self.hosts and requested_names is not None:
             message = f"host {' or '.join(requested_names)} not found, or this account may not see it"
             raise CollectorError(Failure.MISCONFIGURED, message)
@@ -168,7 +168,7 @@ class Inventory:
                 machine.devices = vm.records(DEVICES)
 
     def storage_of(self, host: EsxHost) -> HostStorage:
-        """Return the storage on which the disks of its virtual machines can be."""
+        """Return the storage on which the disks of a host's virtual machines can be."""
         by_uuid = {
             str(lun["uuid"]): device for lun in host.luns if lun.get("uuid") and (device := paths.canonical(lun))
         }
@@ -177,16 +177,16 @@ class Inventory:
     def items(self) -> Iterator[SourceEntity | SourceLink]:
         """Yield all entities and links."""
         for host in self.hosts.values():
-            yield from self.of_host(host)
+            yield from self.host_items(host)
         for machine in self.machines.values():
-            yield from self.of_machine(machine)
+            yield from self.machine_items(machine)
 
-    def of_machine(self, machine: Machine) -> Iterator[SourceEntity | SourceLink]:
+    def machine_items(self, machine: Machine) -> Iterator[SourceEntity | SourceLink]:
         """Yield a virtual machine, its disks and the storage below them."""
         if (host := self.hosts.get(machine.host)) is not None:
             yield from machines.items(machine.name, machine.devices, self.storage_of(host))
 
-    def of_host(self, host: EsxHost) -> Iterator[SourceEntity | SourceLink]:
+    def host_items(self, host: EsxHost) -> Iterator[SourceEntity | SourceLink]:
         """Yield a host, its adapters, its LUNs and the paths to them."""
         ids = {"name": (host.name,), **host.wwns}
         yield SourceEntity(
@@ -221,7 +221,7 @@ def select_inventory(
 ) -> Inventory:
     """Select the hosts and running virtual machines to read from all objects (`EVERYTHING`).
 
-    `hosts`, `vms`: names, short or in full; None: all. `default_name`: name of a host that is called "localhost".
+    `hosts`, `vms`: names, short or in full; None: all. `default_name`: name of a host called "localhost".
     """
     objects_by_kind: dict[str, list[ManagedObject]] = defaultdict(list)
     for item in objects:
@@ -289,14 +289,14 @@ def _runs(vm: ManagedObject, hosts: Collection[str]) -> bool:
 
 def _fill(host: EsxHost, properties: ManagedObject) -> None:
     multipath = json_object(properties.values.get(f"{_STORAGE}multipathInfo"))
-    host.adapters = adapters.by_key(properties.records(f"{_STORAGE}hostBusAdapter"))
+    host.adapters = adapters.index_by_key(properties.records(f"{_STORAGE}hostBusAdapter"))
     host.luns = properties.records(f"{_STORAGE}scsiLun")
     host.units = {str(unit.get("lun")): unit for unit in multipath.get("lun", ())}
     host.paths = paths.paths(multipath, host.luns, host.adapters)
     host.missing = properties.missing
     product, hardware, vsan = (json_object(properties.values.get(name)) for name in STORAGE[3:6])
     host.nqn = adapters.host_nqn(properties.records("hardware.systemInfo.qualifiedName"))
-    host.nvme = adapters.by_adapter(json_object(properties.values.get(f"{_STORAGE}nvmeTopology")))
+    host.nvme = adapters.index_by_adapter(json_object(properties.values.get(f"{_STORAGE}nvmeTopology")))
     host.vsan_node = str(vsan.get("nodeUuid", ""))
     host.settings = {
         "os": product.get("fullName"),

@@ -65,7 +65,7 @@ class HostPath:
     aliases: tuple[str, ...] = ()
 
     def entity(self, host: str) -> SourceEntity:
-        """Return the path as an entity, with its present state."""
+        """Return the path as an entity, with its current state."""
         attributes: dict[str, Scalar] = {
             "state": self.state,
             "usable": usable(self.state),
@@ -80,7 +80,7 @@ class HostPath:
 
 
 def usable(state: str) -> bool | None:
-    """Whether I/O can go over a path in this state. None: not known.
+    """Whether a path in this state can carry I/O. None: unknown.
 
     >>> usable("active"), usable("standby"), usable("dead"), usable("unknown")
     (True, False, False, None)

@@ -12,8 +12,8 @@ from sanpath_collectors.vsphere.properties.inventory import EsxHost, Inventory, 
 from sanpath_collectors.vsphere.tables import PATH_STATE
 
 _MULTIPATH = "config.storageDevice.multipathInfo"
-OF_HOSTS = ("runtime.connectionState", "runtime.inMaintenanceMode", _MULTIPATH)
-OF_MACHINES = ("runtime.host", "runtime.powerState")
+HOST_PROPERTIES = ("runtime.connectionState", "runtime.inMaintenanceMode", _MULTIPATH)
+MACHINE_PROPERTIES = ("runtime.host", "runtime.powerState")
 
 _GONE = "gone"
 _CONSEQUENCES = {
@@ -115,4 +115,4 @@ def _move(inventory: Inventory, answer: ManagedObject, seen_us: int) -> Iterator
         # The new host is not read, and the I/O of the old host is no longer this machine's.
         yield SourceEntity("host", target, target)
         yield SourceLink("runs_on", ("vm", machine.name), ("host", target), "runtime.host")
-    yield from inventory.of_machine(machine)
+    yield from inventory.machine_items(machine)
