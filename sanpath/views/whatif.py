@@ -111,11 +111,7 @@ def _table(steps: list[Prediction]) -> Table:
             duration(step.latency_seconds),
             Text(short(step.limit) if step.limit else "?"),
             f"{between(predicted)} ({_gain(predicted, step.ops_per_second)})",
-            _seconds((retained / predicted[1], retained / predicted[0])),
+            _range_text((retained / predicted[1], retained / predicted[0]), duration),
             Text(limit),
         )
     return table
-
-
-def _seconds(interval: Interval) -> str:
-    return _range_text(interval, duration)

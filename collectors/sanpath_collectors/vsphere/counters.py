@@ -54,7 +54,9 @@ class Plan:
 def plan(catalogue: Sequence[Record]) -> Plan:
     """Return the plan for a server with this list of counters (PerformanceManager.perfCounter)."""
     available = {
-        _name(entry): (int(entry["key"]), UNITS[unit]) for entry in catalogue if (unit := _unit(entry)) in UNITS
+        _name(entry): (int(entry["key"]), UNITS[unit])
+        for entry in catalogue
+        if (unit := _key(entry, "unitInfo")) in UNITS
     }
     result = Plan()
     for name, group in GROUPS.items():
@@ -82,10 +84,6 @@ def _add(plan: Plan, available: Mapping[str, tuple[int, float]], name: str, grou
 
 def _name(entry: Record) -> str:
     return f"{_key(entry, 'groupInfo')}.{_key(entry, 'nameInfo')}.{entry.get('rollupType')}"
-
-
-def _unit(entry: Record) -> str:
-    return _key(entry, "unitInfo")
 
 
 def _key(entry: Record, name: str) -> str:

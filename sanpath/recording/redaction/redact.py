@@ -19,7 +19,7 @@ from sanpath.catalogue import catalogue
 from sanpath.errors import RecordingError, UsageError
 from sanpath.model import Poll, Scalar, Table
 from sanpath.recording.format import layout
-from sanpath.recording.format.documents import Ending, Header
+from sanpath.recording.format.documents import Ending, Header, Manifest
 from sanpath.recording.format.integrity import altered, find_changed_segments
 from sanpath.recording.format.layout import Segment
 from sanpath.recording.format.row_budget import oversized_segments
@@ -91,13 +91,7 @@ def redact(source: Location, target: Location) -> Redacted:
         left_out += [f"samples/{kind}" for kind in kinds if kind not in catalogue.metrics()]
         segments = [found for table in tables for found in _segments(connection, store, table, pseudonyms, left_out)]
         for header in headers.values():
-            pseudonyms.name(header.host)
-            pseudonyms.name(header.recorder)
-            pseudonyms.name(header.plan)
-            for word in header.load_command:
-                pseudonyms.sentence(word)
-            for declared in header.sources:
-                pseudonyms.name(declared.name)
+            _collect_header(pseudonyms, header)
         pseudonyms.assign()
         writers = {
             writer: f"writer.{number:03d}"
@@ -116,12 +110,7 @@ def redact(source: Location, target: Location) -> Redacted:
                     f"writers/{writers[name]}.end.json", ended.encoded(f"writers/{name}.end.json" not in changed)
                 )
         # Written last, so that an interrupted copy is no recording.
-        public_fields = {
-            "tool_version": _matching_text(_VERSION, manifest.tool_version),
-            "started": _matching_text(_TIME, manifest.started),
-        }
-        described = manifest.model_copy(update=public_fields | {"run_id": run_id})
-        copy.put("manifest.json", described.encoded("manifest.json" not in changed))
+        copy.put("manifest.json", _redact_manifest(manifest, run_id).encoded("manifest.json" not in changed))
     except OSError as error:
         raise UsageError(f"{target}: cannot be written: {error.strerror or error}") from error
     except duckdb.Error as error:
@@ -316,6 +305,18 @@ def _redact_value(
 def _public(column: str) -> tuple[Sequence[str], Sequence[str]]:
     public = catalogue.public()
     return (public["attributes"], ()) if column == "attributes" else (public["details"], public["free_details"])
+
+
+def _collect_header(pseudonyms: Pseudonyms, header: Header) -> None:
+    for name in (header.host, header.recorder, header.plan, *(declared.name for declared in header.sources)):
+        pseudonyms.name(name)
+    for word in header.load_command:
+        pseudonyms.sentence(word)
+
+
+def _redact_manifest(manifest: Manifest, run_id: str) -> Manifest:
+    version, started = _matching_text(_VERSION, manifest.tool_version), _matching_text(_TIME, manifest.started)
+    return manifest.model_copy(update={"tool_version": version, "started": started, "run_id": run_id})
 
 
 def _redact_header(header: Header, writer: str, run_id: str, pseudonyms: Pseudonyms) -> Header:
