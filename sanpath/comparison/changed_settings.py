@@ -34,8 +34,7 @@ _FOLLOWS = {
 
 
 def changed_settings(differences: Sequence[Difference]) -> tuple[str, ...]:
-    """Names of the settings that differ, each once and sorted. Entities and settings that only one run has are left
-    out."""
+    """Names of the settings that differ, each once and sorted, without those that only one run has."""
     settings = [d for d in differences if d.setting not in ("used", *_LABELS) and d.read_only_in is None]
     changed = {(difference.entity, difference.setting) for difference in settings}
     return tuple(sorted({_name(d.setting) for d in settings if not _follows(d, changed)}))

@@ -78,8 +78,7 @@ def _spread(values: Sequence[float | None]) -> float | None:
 
 
 def throughput_spread(steps: Sequence[StepResult]) -> float | None:
-    """Largest relative difference in throughput between repetitions of any step of a run. None: no step was
-    repeated."""
+    """Largest relative difference in throughput between repetitions of a step. None: no step was repeated."""
     spreads = (
         _spread([repetition.directions[direction].ops_per_second for repetition in repetitions])
         for step in steps

@@ -244,8 +244,8 @@ _MATCHING_NAMES: tuple[Callable[[StepResult, StepResult], bool], ...] = (
 
 
 def _pairs(before: Diagnosis, after: Diagnosis) -> Iterator[Pair]:
-    """Each direction of a step with its peer in the other run: the step of the same name, a repetition of it, or else
-    the first free peer."""
+    """Each direction of a step with its peer in the other run: the step of the same name, a repetition, or a free
+    peer."""
     results = [(old, direction, result) for old in before.steps for direction, result in old.directions.items()]
     peers: dict[tuple[str, str], StepResult] = {}
     matched: set[tuple[str, str]] = set()
@@ -459,7 +459,7 @@ def _other_change_words(changes: Sequence[Pair], pairs: Sequence[Pair]) -> str:
 
 
 def _tail(pairs: Sequence[Pair]) -> str:
-    """Words for a latency tail whose change differs from the mean's, in the pair with the most I/Os in flight; "":
+    """Words for a latency tail with another change than the mean, in the pair with the most I/Os in flight; "":
     none."""
     for pair in sorted(pairs, key=lambda pair: -pair.in_flight):
         tail = notable_tail(pair.changes)

@@ -17,8 +17,7 @@ from sanpath.diagnosis.model import CurvePoint, Diagnosis
 _MIN_RECORDINGS = 3
 """Two recordings show a change; a third is needed to show that it continues."""
 _MIN_DAYS = 1.0
-"""Days that recordings must cover to show a change over months: sanpath's own choice. Within a day, load varies by
-the hour."""
+"""Days for a change over months: sanpath's own choice. Within a day, load varies by the hour."""
 _MONTH_DAYS = 30.4
 
 

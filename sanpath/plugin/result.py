@@ -89,8 +89,7 @@ class ResultReader(ABC):
 
     @classmethod
     def part_of(cls, name: str) -> str:  # noqa: ARG003 - most files are complete
-        """Return the run of which a file of this name contains only a part, as do others in its folder; "": it is
-        complete."""
+        """Return the run of which a file of this name is one of several parts in its folder; "": it is complete."""
         return ""
 
     @classmethod
@@ -106,8 +105,7 @@ class ResultReader(ABC):
 
     @classmethod
     def has_only_settings(cls, head: bytes) -> bool:  # noqa: ARG003 - most files have figures
-        """Whether a file contains settings of loads, and another file of the same tool their figures. `head`: its
-        first 64 KiB."""
+        """Whether a file has settings of loads, and another one their figures. `head`: its first 64 KiB."""
         return False
 
     @classmethod

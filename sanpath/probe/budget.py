@@ -83,8 +83,7 @@ def _lowest_rate(plan: ProbePlan, order: Order) -> int:
 
 
 def unmeasured_bytes(plan: ProbePlan, limit: int | None) -> float:
-    """The most bytes that a step can have moved before its measurement began. `limit`: its rate limit, None: no
-    limit."""
+    """The most bytes that a step can move before its measurement. `limit`: its rate limit, None: no limit."""
     return (limit or 0) * (plan.warmup_seconds + START_SECONDS)
 
 

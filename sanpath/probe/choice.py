@@ -21,8 +21,7 @@ MIN_BITS = 0.01
 _REPETITION_RATIO = 0.25
 """Share of its information that a repeated experiment yields, such as halving the I/Os once more."""
 _REPEATABLE = ("fewer_in_flight",)
-"""Experiments that show more with each repetition: the step with the fewest I/Os shows the latency without
-queueing."""
+"""Experiments that show more with each repetition: with the fewest I/Os there is no queue in the latency."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +34,8 @@ class Choice:
 
 
 def is_certain(verdict: Verdict) -> bool:
-    """Whether a verdict needs no further experiment: its probability is that of grade A, even if it gets only grade C
-    for too few windows."""
+    """Whether a verdict needs no further experiment: it has the probability of grade A, with or without enough
+    windows."""
     is_likely = (verdict.probability or 0.0) >= LEAST_PROBABILITY["A"]
     return verdict.kind != "cannot_tell" and (verdict.grade == "A" or is_likely)
 

@@ -12,8 +12,7 @@ from sanpath.errors import UsageError
 _GROWTH_FACTOR = 4
 """Factor by which the load grows from step to step until the objective is first missed."""
 _MAX_GAP_FACTOR = 1.15
-"""The search ends if the lowest load that misses the objective is at most this multiple of the highest that meets
-it."""
+"""The search ends if the lowest load that misses the objective is at most this multiple of the highest good one."""
 _UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 _STATISTICS = ("mean", "p50", "p95", "p99", "max")
 

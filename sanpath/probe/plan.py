@@ -106,8 +106,7 @@ class ProbePlan(Section):
     fio: dict[Text, str | int | float | bool] = Field(default={})
 
     def sweep_plan(self, allow_writes: bool = False) -> SweepPlan:
-        """The plan of a sweep with one step: the specified load. Unless writes are allowed, fio itself refuses
-        them."""
+        """The plan of a sweep with one step: the specified load. Unless writes are allowed, fio refuses them."""
         refuses_writes = self.engine == "fio" and not allow_writes
         return SweepPlan(
             engine=self.engine,

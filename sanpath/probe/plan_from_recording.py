@@ -36,8 +36,7 @@ _PURE_TOLERANCE = 0.01
 
 @dataclass(frozen=True, slots=True)
 class RecordedLoad:
-    """The load of a recording, as far as the recording describes it. `keys`: keys of the plan. `refused`: key → why
-    it is unknown."""
+    """The load of a recording, as far as described. `keys`: keys of the plan. `refused`: key → why it is unknown."""
 
     keys: Mapping[str, Any]
     refused: Mapping[str, str]

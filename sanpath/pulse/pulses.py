@@ -18,8 +18,7 @@ from sanpath.recording.format.documents import Declaration
 from sanpath.topology.topology import Topology
 
 MAX_MISSED = 3.0
-"""Intervals without a sample after which a source is late: sanpath's own choice, one poll may be lost and one
-late."""
+"""Intervals without a sample until a source is late: sanpath's own choice, one poll lost and one late."""
 FLUSH_DELAY_SECONDS = 6.0
 """The recorder flushes every five seconds: newer samples are not in its segments yet."""
 SLACK_SECONDS = 1.0

@@ -61,8 +61,7 @@ async def read_local_surroundings() -> Surroundings:
 
 
 async def read_surroundings(machine: Machine) -> Surroundings:
-    """Read what a machine knows about its surroundings. `lldpctl` needs root or its group; otherwise no neighbours
-    are found."""
+    """Read what a machine knows about its surroundings. `lldpctl` needs root or its group to find neighbours."""
     files = await machine.read([_UUIDS, _NAMES, _ARP])
     try:
         async with asyncio.timeout(_TIMEOUT_SECONDS):

@@ -90,8 +90,7 @@ class Sink:
             await self.flush()
 
     async def flush(self) -> None:
-        """Write the pending rows. If that fails (disk full), they remain pending, and the failure is reported
-        once."""
+        """Write the pending rows. If that fails (disk full), they remain pending; the failure is reported once."""
         self._check_clock()
         try:
             await self._loop.run_in_executor(self._thread, self._write_pending, self._take_pending())

@@ -79,8 +79,7 @@ class ConditionError(UsageError):
 
 
 class Values(NamedTuple):
-    """A fact or an expression. `values`: one for each row, or one for all. `known`: whether it is known; if not, the
-    value has no meaning."""
+    """A fact or an expression. `values`: one for each row, or one for all; they have no meaning unless `known`."""
 
     values: Array
     known: Array

@@ -27,8 +27,7 @@ DISRUPTIONS: tuple[Disruption, ...] = get_args(Disruption)
 
 
 def _printable(text: str) -> str:
-    """Refuse control characters: escape sequences of a rule file would reach the terminal of everyone who reads a
-    report."""
+    """Refuse control characters: escape sequences of a rule file would reach the terminals of its readers."""
     if not text.replace("\n", "").isprintable():
         raise ValueError("must hold printable characters only")
     return text

@@ -24,8 +24,7 @@ _QUOTABLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+=,#&() -]*")
 has several, and its wildcards are missing."""
 
 SWITCH_MAKE_FACTS = ("switch_make",)
-"""Names that `only_if` may use in addition to the facts of the rule's table: the make of the switches at the
-entity."""
+"""Names that `only_if` may use besides the facts of the rule's table: the make of the entity's switches."""
 _PLATFORM_FACTS = {"switch_make": "any switch", "platform": "any host"}
 """Facts that determine the command line of a remedy → its platform text if the fact is unknown."""
 

@@ -15,8 +15,7 @@ from sanpath.topology.topology import Topology
 
 
 def open_ends(topology: Topology, loads: Sequence[str]) -> list[Cable]:
-    """Return the links that may carry the I/O of loads without a known path. A port without a known peer counts as a
-    link."""
+    """Return the links that may carry the I/O of loads without a known path. A port without a peer counts as one."""
     end_cables = cables(topology)
     initiators = {hba for load in loads for hba in initiators_of(topology, load)}
     ports, volumes = targets_of(topology, *loads)

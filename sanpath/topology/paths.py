@@ -14,8 +14,7 @@ from sanpath.topology.keys import INITIATOR_KEYS
 from sanpath.topology.topology import Topology
 
 _MAX_HOPS = 14
-"""Maximum length of a path: initiator, port, switch, port and so on over four switches. Without a limit, a mesh would
-have too many paths."""
+"""Maximum length of a path: initiator, port, switch, port … over four switches. A mesh would have too many."""
 _MAX_ROUTES = 16
 """Maximum routes of equal length between an initiator and a target port: parallel ISLs."""
 MAX_PATHS = 200_000
@@ -113,8 +112,8 @@ def array_of(topology: Topology, entity: str) -> str:
 
 
 def machine_of(topology: Topology, load: str) -> str | None:
-    """Return the virtual machine or host of a load. None: unknown. A machine or volume may represent an unread
-    load."""
+    """Return the virtual machine or host of a load, or a machine or volume in place of an unread load. None:
+    unknown."""
     if load.startswith(("host:", "vm:")):
         return load
     if load.startswith("volume:"):

@@ -59,8 +59,8 @@ def _by_key(
 
 
 def _scope(kind: str, name: str) -> str:
-    """Return a prefix that limits a join key to one host. Several hosts may see a volume; a LUN is a device of one
-    host."""
+    """Return a prefix that limits a join key to one host: a LUN is a device of one, a volume may be seen by
+    several."""
     return f"{name.partition('/')[0]}/" if kind == "lun" and "/" in name else ""
 
 

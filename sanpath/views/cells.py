@@ -23,8 +23,7 @@ CLOCKS = {
 
 
 def step_cells(step: StepResult) -> list[list[str]]:
-    """Rows of the step table: name, direction, in flight, IOPS, bandwidth, latency, latency by Little's law,
-    verdict."""
+    """Rows of the step table: name, direction, in flight, IOPS, bandwidth, both latencies, verdict."""
     rows = []
     for direction, result in step.directions.items():
         in_flight = step.in_flight.measured

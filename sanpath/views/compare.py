@@ -38,8 +38,7 @@ SPREAD_NOTE = (
 
 
 def as_text(comparison: Comparison, width: int | None = None) -> str:
-    """Headline, remarks on the limits of the comparison, every quantity of each step, and the prediction next to the
-    result."""
+    """Headline, remarks on the comparison, every quantity of each step, and the prediction next to the result."""
     head = Text(printable(comparison.headline), style="bold")
     remarks, below = ([Text(printable(line)) for line in lines] for lines in (comparison.remarks, notes(comparison)))
     changes: list[RenderableType] = ["", _table(comparison), ""] if comparison.pairs else []

@@ -15,9 +15,8 @@ _PASSES = ("healthy", "demand_limited")
 
 
 def render(diagnosis: Diagnosis) -> str:
-    """One test suite. A finding that holds is a failure, unless its severity is "info". Findings that could not be
-    judged and the verdict "cannot tell" are skipped, so that they never pass. A load command that failed is an
-    error."""
+    """One test suite. A finding that holds is a failure, unless its severity is "info". Findings that were not judged
+    and the verdict "cannot tell" are skipped: they never pass. A load command that failed is an error."""
     suite = Element("testsuite", name="sanpath", timestamp=diagnosis.run.start)
     _load(suite, diagnosis)
     _verdict(suite, diagnosis)

@@ -28,8 +28,7 @@ def every_seconds(stream: IO[str] | None) -> float:
 
 
 def pulse_line(pulse: Pulse, diagnosis: Diagnosis | None) -> str:
-    """The line about the current state, and the limit from the last diagnosis. `diagnosis` None: there is none
-    yet."""
+    """The line about the current state, and the limit from the last diagnosis. `diagnosis` None: none yet."""
     texts = [words.elapsed(pulse.elapsed_seconds)]
     if pulse.step:
         texts[0] += f" step {printable(pulse.step)} {step_time(pulse)}"

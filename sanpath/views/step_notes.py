@@ -16,8 +16,7 @@ _MAX_NAMES = 3
 
 
 def step_notes(diagnosis: Diagnosis) -> list[str]:
-    """The remarks on all steps, in the order of the run, each with its steps. A remark on the data of some sources
-    also names these."""
+    """The remarks on all steps, in the order of the run, each with its steps and the sources that it is about."""
     known = {source.name for source in diagnosis.sources}
     steps: dict[str, dict[str, None]] = {}
     sources: dict[str, dict[str, None]] = {}

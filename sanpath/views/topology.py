@@ -55,8 +55,7 @@ def as_graphml(topology: Topology) -> str:
 
 
 def _xml(text: str) -> str:
-    """The text without control characters, which XML does not allow even when escaped. Names that differ only in them
-    remain different."""
+    """The text without control characters, which XML forbids. Names that differ only in them remain different."""
     return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text)
 
 

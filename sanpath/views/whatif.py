@@ -71,8 +71,8 @@ def _is_one(interval: Interval) -> bool:
 
 
 def _gain(interval: Interval, now: float) -> str:
-    """The change to both ends of a range in percent, such as +100 to +300 %; one number if the range is printed as
-    one."""
+    """The change to both ends of a range in percent, such as +100 to +300 %; or one number, as the range is
+    printed."""
     low, high = (percent_change(end / now - 1) for end in interval)
     return high if low == high or _is_one(interval) else f"{low.removesuffix(' %')} to {high}"
 

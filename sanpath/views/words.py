@@ -183,8 +183,7 @@ def timed_parts(budget: LatencyBudget) -> list[BudgetPart]:
 
 
 def remainder_of(budget: LatencyBudget) -> tuple[str, str]:
-    """The remainder of a budget: its name and its place. Below a block device without another clock it is not
-    split."""
+    """The remainder of a budget: its name and its place. Below the last clock, a block device's, it is not split."""
     last, rest = budget.parts[-1] if budget.parts else None, midpoint(budget.unexplained_seconds)
     if rest <= -_MIN_SECONDS:
         return "overlap", f"parts overlap by {duration(-rest)}: their clocks or windows differ"

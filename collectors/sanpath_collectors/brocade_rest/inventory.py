@@ -64,8 +64,7 @@ def mode(entry: Entry) -> str | None:
 
 
 def parse_logins(entries: Iterable[Entry], known: Mapping[str, Port]) -> list[Login]:
-    """Return the entries of the name server, each with the port that leads to the device; "": it is at another
-    switch."""
+    """Return the entries of the name server, each with the port to the device; "": it is at another switch."""
     by_wwn = {own: port.local_id for port in known.values() for own in port.wwpns}
     found = []
     for entry in entries:

@@ -43,8 +43,7 @@ OSD = Table(
         Column("cpu_seconds_total", 64, _MICROSECONDS),
     ),
 )
-"""One row for each OSD. `cpu_…`: the time in which its threads for operations (tp_osd_tp) had a processor or waited
-for one."""
+"""One row for each OSD. `cpu_…`: time in which its threads for operations (tp_osd_tp) ran or waited to run."""
 
 HOST = Table("controller", tuple(column for column in CONTROLLER.columns if column.metric.startswith("tcp_")))
 """One row for the TCP connections of each host that has OSDs."""

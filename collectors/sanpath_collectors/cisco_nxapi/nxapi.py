@@ -16,8 +16,7 @@ _COOKIE = re.compile(r"(nxapi_auth=[^;\s]+)")
 
 
 class Nxapi:
-    """One switch. The first request sends the password, later ones the cookie, so that the switch does not log in
-    each time."""
+    """One switch. The first request sends the password, later ones the cookie, which saves the switch a login."""
 
     def __init__(self, http: Http, user: str, password: SecretStr) -> None:
         self._http, self._user, self._password = http, user, password

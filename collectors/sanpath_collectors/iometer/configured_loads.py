@@ -66,9 +66,7 @@ class ConfigurationFile:
         return reduce(_common_attributes, profiles) | self._times | ({"fill": worker.fill} if worker.fill else {})
 
     def _combined(self, workers: Sequence[Worker], by_worker: Sequence[dict[str, Scalar]]) -> dict[str, Scalar]:
-        """All targets together, with the attributes that are equal for all workers. I/Os in flight are unknown if
-        they change from test to test.
-        """
+        """All targets together, with the attributes common to all workers. I/Os in flight that change are unknown."""
         depths = [None if w.queue_depth is None else w.queue_depth * len(w.targets) for w in workers]
         is_constant = self._configuration.test_type.upper() == "NORMAL"
         targets = {(worker.manager, target): worker.sectors for worker in workers for target in worker.targets}

@@ -80,9 +80,7 @@ class Tests:
         )
 
     def _histogram(self, test: Test) -> Iterator[Item]:
-        """The histogram of all targets together. The bins in the row of a target belong to its worker
-        (ManagerList.cpp, Worker.cpp).
-        """
+        """The histogram of all targets. Bins in a target's row belong to its worker (ManagerList.cpp, Worker.cpp)."""
         total_row = next((row for row in test.rows if row.kind == "ALL"), None)
         if total_row is None:
             return

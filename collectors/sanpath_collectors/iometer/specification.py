@@ -10,8 +10,7 @@ from sanpath.plugin import common_value
 from sanpath_collectors.iometer.numbers import number
 
 SECTOR_BYTES = 512
-"""Iometer counts the area in sectors of the disk, and aligns to them by default. Files and nearly all disks have
-sectors of this size."""
+"""Size of the sectors in which Iometer counts the area, and to which it aligns by default."""
 _COLUMNS = 8
 
 

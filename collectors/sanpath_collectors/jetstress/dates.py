@@ -80,7 +80,7 @@ class DateOrder:
             self._file_name_us = time_us_in_name(name)
 
     def decide(self) -> tuple[Order, bool]:
-        """Return the order of day and month, and whether it is certain. Without evidence, it is that of the United
+        """Return the order of day and month, and whether it is certain. Without evidence: that of the United
         States."""
         if self._certain_order is not None:
             return self._certain_order, True

@@ -20,8 +20,7 @@ from sanpath_collectors.kubernetes.objects import child, quantity, strings, text
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The pod that a load runs in. `pod`: its name, with * for any ending; `claim`: the claim that the load uses, "":
-    all."""
+    """The pod of a load. `pod`: its name, with * for any ending; `claim`: the claim that the load uses, "": all."""
 
     load: str
     namespace: str

@@ -55,8 +55,8 @@ def _combine_paths(own: Sequence[int], paths: Sequence[Sequence[int]]) -> Sequen
 def host(
     snapshot: Snapshot, name: str, ratios: Mapping[str, float | None], seen_us: int, device_time_us: int | None
 ) -> Rows | None:
-    """One row for all processors together; None: /proc/stat cannot be read. `ratios`: metric → value computed from
-    two polls."""
+    """One row for all processors together; None: /proc/stat cannot be read. `ratios`: metrics computed from two
+    polls."""
     values = processors(snapshot, ratios)
     return None if values is None else rows_of(HOST, {name: values}, seen_us, device_time_us)
 

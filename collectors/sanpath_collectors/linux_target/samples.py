@@ -36,8 +36,7 @@ def array(stats: Mapping[str, Sequence[int]], name: str, devices: Collection[str
 
 
 def controller(snapshot: Snapshot, name: str, ratios: Mapping[str, float | None], seen_us: int) -> Rows | None:
-    """One row for all processors of the server; None: /proc/stat cannot be read. `ratios`: metric → value computed
-    from two polls."""
+    """One row for all processors of the server; None: no /proc/stat. `ratios`: metrics computed from two polls."""
     values = processors(snapshot, ratios)
     if values is None:
         return None

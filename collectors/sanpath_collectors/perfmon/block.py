@@ -133,8 +133,7 @@ def block_of(text: bytes, separator: str, columns: int) -> Block | None:
 
 
 def _octet_runs(octets: NDArray[np.uint8], length: int) -> NDArray[np.void]:
-    """Return, for each position, the following octets as one value: such values are copied many times faster than
-    single octets."""
+    """Return, for each position, the following octets as one value, which is copied many times faster."""
     return np.ndarray(len(octets) - length + 1, f"V{length}", octets, strides=1)
 
 

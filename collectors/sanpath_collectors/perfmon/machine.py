@@ -11,8 +11,7 @@ from sanpath_collectors.perfmon.plan import Counters, Instances, Plan, Use
 
 _BUSY = "% processor time"
 _VIRTUAL_INTERFACE = re.compile(r"isatap|teredo|6to4|loopback|multiplexor|hyper-v virtual|^_total$", re.IGNORECASE)
-"""Interfaces that are not ports, by their names in Windows: tunnels, and teams and virtual switches, whose bytes
-their ports count."""
+"""Interfaces that are not ports, by their names: tunnels, and teams and virtual switches over ports."""
 _Item = SourceEntity | SourceLink
 
 

@@ -187,8 +187,7 @@ def cells_of(line: bytes, separator: str, expected: int) -> list[bytes]:
 
 
 def has_split_decimals(line: bytes, cells: Sequence[bytes], expected: int) -> bool:
-    """Whether commas of decimals were taken for separators: no cell is quoted or has a point, and there are more
-    cells than columns."""
+    """Whether decimal commas were taken for separators: no cell is quoted or has a point, and there are too many."""
     return len(cells) > expected and b'","' not in line and not any(b"." in cell for cell in cells[1:])
 
 

@@ -39,7 +39,7 @@ _MIN_RANGE_SECONDS = 10.0
 
 @dataclass(slots=True)
 class _Exporter:
-    """An exporter on the server. `names`: its existing series with samples; `metadata_series`: those that describe
+    """An exporter on the server. `names`: its series with samples; `metadata_series`: those that describe
     entities."""
 
     key: str

@@ -48,8 +48,8 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The result of a query. `warnings`: reasons why series may be missing. `unreadable`: number of series without
-    numeric values."""
+    """The result of a query. `warnings`: why series may be missing. `unreadable`: number of series without
+    numbers."""
 
     series: list[Series] = field(default_factory=list)
     warnings: tuple[str, ...] = ()

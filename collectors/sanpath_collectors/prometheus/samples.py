@@ -21,8 +21,7 @@ from sanpath_collectors.prometheus.warnings import Remarks
 _SAME_SCRAPE_US = 1_000_000
 """Samples closer together belong to one scrape, as long as the scrape interval is unknown."""
 _JITTER_RATIO = 0.01
-"""Share of the scrape interval by which scrapes may be early or late: Prometheus keeps their distance exactly, other
-agents nearly so."""
+"""Share of the scrape interval by which scrapes may be early or late; Prometheus itself is exact."""
 
 
 @dataclass(slots=True)

@@ -226,7 +226,7 @@ class Qemu(MachineCollector[QemuConfig]):
     async def _statistics(
         self, ctx: Context
     ) -> tuple[dict[str, Mapping[str, Mapping[str, Any]]], int, list[str], dict[str, CollectorError]]:
-        """Return machine → disk → statistics, the time, the machines that have ended, and machine → failure of its
+        """Return machine → disk → statistics, the time, machines that have ended, and machine → failure of its
         monitor."""
         if self._interface == "libvirt":
             reply = await self._virsh("domstats", "--block", "--raw", "--list-active")

@@ -1,5 +1,4 @@
-"""The columns to poll and their rows: for each metric of a port, the first column that answers, in the order of
-profiles."""
+"""The columns to poll and their rows: for each metric of a port, the first column that answers in any profile."""
 
 from __future__ import annotations
 

@@ -67,8 +67,7 @@ class Runs:
         self._begin_us = end + _GAP_US
 
     def _entities(self, run: Run) -> Iterator[Item]:
-        """Yield the run as a separate load, and the load of the file, with the attributes common to all runs so
-        far."""
+        """Yield the run as a separate load, and the load of the file, with the attributes common to all its runs."""
         attributes = run.profile.attributes
         common = (
             attributes if not self.finished else {k: v for k, v in self._attributes.items() if attributes.get(k) == v}

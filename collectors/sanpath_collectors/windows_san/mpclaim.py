@@ -117,8 +117,7 @@ class MpioDisk:
         return (self.access or "").lower().startswith(_SYMMETRIC)
 
     def state_of(self, path: MpioPath) -> str:
-        """The state of a path. Fail Over Only puts all but one on standby: then that of its group tells what the
-        array would do."""
+        """The state of a path, or of its group if Fail Over Only has put all paths but one on standby."""
         return path.group_state if path.group_state is not None and self._may_wait(path) else path.state
 
     def usable(self, path: MpioPath) -> bool | None:

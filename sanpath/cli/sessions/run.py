@@ -22,8 +22,7 @@ from sanpath.recorder.control import UNWRITTEN
 from sanpath.recording.storage.store import Location, store_at
 
 PEERS_SECONDS = 15.0
-"""How long to wait for other recorders: they check every few seconds whether the load has ended, and end after their
-poll."""
+"""How long to wait for other recorders: they check every few seconds whether the load has ended."""
 
 if TYPE_CHECKING:
     from sanpath.diagnosis.model import Diagnosis

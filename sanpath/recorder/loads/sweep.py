@@ -168,7 +168,7 @@ class ProbeRun(SweepRun):
         return None
 
     async def _settle(self, key: str, seconds: float) -> None:
-        """Continue polling for some seconds, so that every source shows the end of a step, and mark the step as
+        """Continue polling for some seconds, so that every source shows the end of a step, and mark it as
         recorded."""
         await either(self._stop.wait(), sleep(seconds))
         await self._sink.flush()

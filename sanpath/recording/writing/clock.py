@@ -30,8 +30,8 @@ class RecorderClock:
         return self.anchor_us + (self._monotonic_ns() - self._began_ns) // 1000
 
     def jump_seconds(self) -> float | None:
-        """Return how far the wall clock was set, or how long the machine slept, in seconds since the last call. None:
-        neither happened."""
+        """Return how far the wall clock was set, or how long the machine slept, since the last call. None:
+        neither."""
         before, wall, after = self._monotonic_ns(), self._wall_ns(), self._monotonic_ns()
         if after - before > _LONGEST_READ_NS:
             return None

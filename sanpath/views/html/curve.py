@@ -150,8 +150,7 @@ def _knee(diagnosis: Diagnosis, across: svg.Scale) -> Iterator[Markup]:
 
 def line_of(points: Sequence[Point], across: svg.Scale, up: svg.Scale, value: Value) -> list[tuple[float, float]]:
     """Coordinates of the line through the points of one direction; repetitions of a step are averaged. [] for points
-    of several block sizes: these form no curve.
-    """
+    of several block sizes."""
     sizes = [point.operation_bytes for point in points]
     if not points or max(sizes) > (1 + _SAME_SIZE) * min(sizes):
         return []

@@ -23,8 +23,7 @@ Cells = Sequence[str | float | None]
 
 
 def document(template: str, data: object, scripts: Sequence[str], **context: Any) -> str:
-    """Render the page of a template. `data`: JSON for its script; `scripts`: files of this package, in their
-    order."""
+    """Render the page of a template. `data`: JSON for its script; `scripts`: files of this package, in order."""
     style = _file("vendor/uPlot.min.css") + _file("report.css")
     licence = f"/*\n{_file('vendor/uPlot.LICENSE')}*/\n" if "vendor/uPlot.iife.min.js" in scripts else ""
     script = licence + "".join(_file(name) for name in scripts)

@@ -39,8 +39,7 @@ def drawing(graph: PathGraph) -> Markup | None:
 
 
 def _places(graph: PathGraph) -> tuple[Places, tuple[float, float]]:
-    """Positions of all entities, and the size of the drawing. In a column, each entity is near those on its left that
-    it is linked to."""
+    """Positions of all entities, near those on the left that they are linked to, and the size of the drawing."""
     columns: defaultdict[int, list[str]] = defaultdict(list)
     for entity, node in graph.nodes.items():
         columns[node.column].append(entity)

@@ -36,8 +36,7 @@ EXPORTER_METRICS = {
 
 
 class SnapshotCollector(Collector):
-    """The metrics of the last snapshot. A dead recorder's numbers are out of date: then only its silence is
-    exported."""
+    """The metrics of the last snapshot. For a dead recorder, only its silence is exported."""
 
     def __init__(self) -> None:
         self.snapshot = Snapshot(time.time(), None)

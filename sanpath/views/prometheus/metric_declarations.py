@@ -17,8 +17,7 @@ Series = Iterable[tuple[tuple[str | None, ...], float | None]]
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A metric. `name`: without `sanpath_`. `kind`: an info metric has the value 1; its labels carry the
-    information."""
+    """A metric. `name`: without `sanpath_`. `kind`: an info metric has the value 1 and informative labels."""
 
     name: str
     meaning: str

@@ -175,8 +175,7 @@ def _parse_version_1(snapshot: Snapshot, folder: str) -> Iterator[tuple[str, str
 
 
 def _parse_keyed(content: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """Device number → its words KEY=VALUE. Some kernels print devices without I/O before the next one: `7:1 7:0 253:0
-    rbytes=4096`."""
+    """Device number → its words KEY=VALUE. Idle devices may come before the next: `7:1 7:0 253:0 rbytes=4096`."""
     for line in content.splitlines():
         words = line.split()
         devices = [word for word in words if "=" not in word]

@@ -17,8 +17,7 @@ _COMM_LETTERS = 15
 _MAX_PROCESSES, _MAX_GROUPS = 1000, 100
 """Maximum processes whose group is read, and groups that are polled."""
 _SEARCH_SHARE, _FIRST_SEARCH_SHARE = 0.01, 0.05
-"""Share of the time for the search for processes, and until one is found: it reads the name of each process of the
-machine."""
+"""Share of the time for the search for processes, and until one is found: it reads the names of all."""
 _PATIENCE_US = 10_000_000
 """Pause after a search that did not end within its poll; it doubles each time."""
 

@@ -32,8 +32,7 @@ class SnapshotFeed(Protocol):
 
 
 class ReaderProcess:
-    """Snapshots from `python -m sanpath.views.live.reading.reader`, which starts at first use and again after a
-    crash."""
+    """Snapshots from `python -m sanpath.views.live.reading.reader`, started at first use and after a crash."""
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
         self._command, self._environment = command, environment

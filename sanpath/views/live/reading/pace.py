@@ -24,8 +24,7 @@ _GROWTH_RATIO = 0.5
 _QUIET_SHARE = 0.0015
 """Share of all processors that verdicts may cost while nothing changes: pulse and drawing cost as much again."""
 _LONGEST_SECONDS = 60.0
-"""A run that has not changed for hours is judged again after this time, or after the shortest pause if that is
-longer."""
+"""Longest pause for a run that has not changed for hours, unless the shortest pause is longer."""
 _MOVED_RATIO = 0.25
 """A figure has changed if it differs by more than this ratio from its value at the last verdict."""
 _MIN_UTILISATION = 0.5

@@ -22,8 +22,7 @@ _ALL_TICKS = slice(0, 8)
 
 @dataclass(frozen=True, slots=True)
 class Processors:
-    """The processors of this machine. `number`: how many. `idle`, `ticks`: idle and all ticks since boot, over all
-    processors."""
+    """The processors of this machine. `number`: how many. `idle`, `ticks`: idle and all ticks of all since boot."""
 
     number: int
     idle: int

@@ -23,8 +23,7 @@ class ShownVerdict:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """The values that distinguish verdicts: without figures, grade, windows and the order of coincident
-        elements."""
+        """What distinguishes verdicts: not figures, grade, windows or the order of coincident elements."""
         return self.step.verdict.kind, *((b.direction, frozenset(b.elements)) for b in self.bottlenecks)
 
 
