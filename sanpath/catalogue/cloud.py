@@ -53,7 +53,7 @@ def _limit(rule: Mapping[str, Any] | None, size_gib: float | None) -> float | No
     """Return the limit for a size. None: there is none, or it depends on the size and that is not known."""
     if rule is None or (rule.keys() & {"per_gib", "up_to_gib"} and size_gib is None):
         return None
-    if size_gib is not None and size_gib <= rule.get("up_to_gib", 0):
+    if size_gib is not None and "small" in rule and size_gib <= rule["up_to_gib"]:
         return float(rule["small"])
     by_size = rule.get("base", 0) + rule.get("per_gib", 0) * (size_gib or 0)
     return float(min(rule.get("most", by_size), max(rule.get("least", 0), by_size)))

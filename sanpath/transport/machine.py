@@ -116,7 +116,11 @@ class LocalMachine:
             try:
                 if file_path.is_file():
                     with file_path.open("rb") as file:
-                        return check_size(path, file.read(MAX_FILE_BYTES + 1))
+                        # Python reserves as much memory as it may read, and nearly all files are short.
+                        content = file.read(_CHUNK_BYTES)
+                        if len(content) == _CHUNK_BYTES:
+                            content += file.read(MAX_FILE_BYTES + 1 - _CHUNK_BYTES)
+                        return check_size(path, content)
             except OSError:
                 continue
         return b""

@@ -20,6 +20,7 @@ def cloud(key: str) -> Cloud:
     [
         ("amazon", "gp3", None, 3000, 125 * MIB),
         ("amazon", "gp2", 20, 100, 128 * MIB),
+        ("amazon", "gp3", 0, 3000, 125 * MIB),
         ("amazon", "gp2", 170, 510, 128 * MIB),
         ("amazon", "gp2", 171, 513, 250 * MIB),
         ("amazon", "gp2", 1000, 3000, 250 * MIB),

@@ -142,6 +142,17 @@ def test_a_host_that_mostly_has_no_io_outstanding_asks_for_no_more(tmp_path: Pat
     assert diagnose(san.write()).verdict.kind == "demand_limited"
 
 
+@pytest.mark.parametrize("seconds", [0.0037, 0.9])
+def test_a_dozen_ios_are_no_load(tmp_path: Path, seconds: float) -> None:
+    """Of so few neither a time nor a rate has a meaning, and nothing waits."""
+    san = Copy(tmp_path / "hardly.sanpath")
+    hardly = Flow(0.2, seconds)
+    san.step("", 0, read=hardly, seconds=60, disk={"read": hardly})
+    verdict = diagnose(san.write()).verdict
+    assert verdict.kind == "cannot_tell"
+    assert "too little to be a load" in verdict.headline
+
+
 def test_an_idle_host_is_no_load(tmp_path: Path) -> None:
     assert diagnose(Copy(tmp_path / "idle.sanpath").write()).verdict.kind == "cannot_tell"
 

@@ -295,8 +295,8 @@ def parse_job(
 def _depth_levels(entry: Mapping[str, Any]) -> dict[int, float]:
     """Depth → share of the I/Os, in per cent, that were started at this depth or more, up to the next one."""
     levels = json_object(entry.get("iodepth_level"))
-    printed = {str(level).removeprefix(">="): finite(share) for level, share in levels.items()}
-    return {int(level): share for level, share in printed.items() if level.isdecimal() and share is not None}
+    printed = {integer(str(level).removeprefix(">="), 0): finite(share) for level, share in levels.items()}
+    return {level: share for level, share in printed.items() if level and share is not None}
 
 
 def _bodies(

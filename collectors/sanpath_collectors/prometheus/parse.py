@@ -146,6 +146,6 @@ def _series(item: Any) -> Series | None:
 
 def _points(values: Sequence[Sequence[Any]]) -> Iterator[Point]:
     """Parse the samples of a series; infinite values become NaN."""
-    for time, selector_text in values:
-        value = float(selector_text)
-        yield round(time * 1000) * 1000, value if math.isfinite(value) else math.nan
+    for seconds, text in values:
+        value = float(text)
+        yield round(float(seconds) * 1000) * 1000, value if math.isfinite(value) else math.nan

@@ -10,7 +10,7 @@ from dataclasses import replace
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.load.stacks import Stacked, uppermost
 from sanpath.facts.samples.absences import over_whole_steps
-from sanpath.facts.samples.step_samples import StepSamples, gauge_or_rates, sum_of_known
+from sanpath.facts.samples.step_samples import FEWEST_OPERATIONS, StepSamples, gauge_or_rates, sum_of_known
 from sanpath.model import DIRECTIONS, Step
 from sanpath.topology.topology import Topology
 
@@ -45,9 +45,9 @@ def host_loads(
 
     An I/O counts once, even if several block devices count it, such as a multipath map and a path. `roots` are the
     hosts or virtual machines, or devices of an unknown host. A device that existed for a part of a step did nothing
-    in the rest. The configured queue depth is not known. A host with fewer I/Os outstanding in a step than
-    `least_in_flight`, or far fewer than another, is left out. `samples`: entity kind → its samples. `machines`: whose
-    devices count; None: all.
+    in the rest. The configured queue depth is not known. A host is left out if it has fewer I/Os outstanding in a
+    step than `least_in_flight`, or far fewer than another, or does hardly any. `samples`: entity kind → its samples.
+    `machines`: whose devices count; None: all.
     """
     for kind in _OWNERS:
         topmost = _topmost(topology, kind, over_whole_steps(samples.get(kind, ())))
@@ -67,7 +67,9 @@ def summed_loads(
     for step, by_machine in by_step.items():
         waits = {name: sum(in_flight_of(found, each) for each in DIRECTIONS) for name, found in by_machine.items()}
         least = max(least_in_flight, _TAKES_PART_RATIO * max(waits.values()))
-        roots = tuple(sorted(name for name, wait in waits.items() if wait >= least))
+        roots = tuple(
+            sorted(name for name, wait in waits.items() if wait >= least and _has_enough(by_machine[name], wait))
+        )
         devices = [device for name in roots for device in by_machine[name]]
         for direction in DIRECTIONS:
             operations, moved = (
@@ -88,6 +90,13 @@ def summed_loads(
                     cpu_ratio=None,
                     seen_at_array=seen_at_array,
                 )
+
+
+def _has_enough(devices: Sequence[StepSamples], in_flight: float) -> bool:
+    """Return whether a machine did enough I/Os in a step for a mean time, or kept one outstanding all the time."""
+    seconds = max(device.length_seconds for device in devices)
+    operations = seconds * sum(_rate(device, "ops", direction) for device in devices for direction in DIRECTIONS)
+    return in_flight >= 1 or operations >= FEWEST_OPERATIONS or not seconds
 
 
 def _rate(device: StepSamples, quantity: str, direction: str) -> float:

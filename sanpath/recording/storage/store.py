@@ -163,10 +163,9 @@ class LocalStore:
     def read(self, name: str) -> bytes:
         """Return the content of a regular file: a reader must not block on a pipe or an endless device."""
         with self._regular(name) as file:
-            content = file.read(_DOCUMENT_BYTES + 1)
-        if len(content) > _DOCUMENT_BYTES:
-            raise OSError(errno.EFBIG, f"is larger than {_DOCUMENT_BYTES >> 20} MiB")
-        return content
+            if os.fstat(file.fileno()).st_size > _DOCUMENT_BYTES:
+                raise OSError(errno.EFBIG, f"is larger than {_DOCUMENT_BYTES >> 20} MiB")
+            return file.read()
 
     def intact(self, name: str, is_expected: bool) -> bool | None:
         """Check the checksum in the file."""
