@@ -75,6 +75,7 @@ class Facts:
     _computed: dict[tuple[int, object], tuple[LoadFacts, Any]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
+    _loads_by_step: dict[str, list[LoadFacts]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def once(self, load: LoadFacts, compute: Callable[[Facts, LoadFacts], ResultT]) -> ResultT:
         """Compute something about a load only once: a verdict asks for it dozens of times. The result must not be
@@ -104,7 +105,10 @@ class Facts:
 
     def loads_in(self, step: str) -> list[LoadFacts]:
         """Return the loads of a step, both directions."""
-        return [load for load in self.loads if load.step == step]
+        if not self._loads_by_step:
+            for load in self.loads:
+                self._loads_by_step.setdefault(load.step, []).append(load)
+        return list(self._loads_by_step.get(step, ()))
 
     def test_loads_in(self, step: str) -> list[LoadFacts]:
         """Return the loads of a step, both directions, in which the other parts are included."""

@@ -134,6 +134,10 @@ def root_of(topology: Topology, load: str) -> str:
 
 def machines_of(topology: Topology, load: str) -> list[str]:
     """Return the virtual machines or hosts a load runs on. Its jobs may run on several."""
+    return list(topology.once(_machines, load))
+
+
+def _machines(topology: Topology, load: str) -> list[str]:
     machine = machine_of(topology, load)
     if machine is not None:
         return [machine]
@@ -178,16 +182,12 @@ def initiators_of(topology: Topology, load: str) -> list[str]:
     Hosts also have adapters without a link to a switch, such as AHCI, and network interfaces for other traffic. If
     any adapter with a technology has paths, only those with paths count.
     """
-    return [hba for host in hosts_of(topology, load) for hba in _initiators(topology, host)]
+    return [hba for host in hosts_of(topology, load) for hba in topology.once(_initiators, host)]
 
 
 def _initiators(topology: Topology, host: str) -> list[str]:
-    found = topology.initiators_of_hosts.get(host)
-    if found is None:  # Used hundreds of times in a diagnosis.
-        paths = paths_of_luns(topology, topology.related(host, "attached_to", "lun"))
-        adapters = _linked_adapters(topology, host)
-        found = topology.initiators_of_hosts[host] = _adapters_with_paths(topology, paths, adapters)
-    return found
+    paths = paths_of_luns(topology, topology.related(host, "attached_to", "lun"))
+    return _adapters_with_paths(topology, paths, _linked_adapters(topology, host))
 
 
 def _linked_adapters(topology: Topology, host: str) -> list[str]:
@@ -217,7 +217,7 @@ def paths_of_luns(topology: Topology, luns: Iterable[str]) -> list[str]:
 
 def targets_of(topology: Topology, *loads: str) -> tuple[set[str], set[str]]:
     """Return the target ports and volumes of loads, reported by themselves or by their LUNs; empty: unknown."""
-    targets = [_targets(topology, load) for load in loads]
+    targets = [topology.once(_targets, load) for load in loads]
     return {port for ports, _ in targets for port in ports}, {volume for _, volumes in targets for volume in volumes}
 
 
@@ -243,6 +243,10 @@ def _is_one_of(topology: Topology, load: str, loads: Set[str]) -> bool:
 
 def machine_luns(topology: Topology, *loads: str) -> set[str]:
     """Return the LUNs of the machines of loads; for a machine without LUNs, those behind its virtual disks."""
+    return set(topology.once(_machine_luns, loads))
+
+
+def _machine_luns(topology: Topology, loads: tuple[str, ...]) -> set[str]:
     machines = {machine for load in loads for machine in machines_of(topology, load)}
     luns = {lun for machine in machines for lun in topology.related(machine, "attached_to", "lun")}
     if luns:
@@ -277,13 +281,14 @@ def io_paths(topology: Topology, *loads: str) -> list[IoPath]:
 
     Raises RecordingError for more paths than any load can have.
     """
-    paths = topology.paths_of_loads.get(loads)
-    if paths is None:  # Used dozens of times in a diagnosis, and the search is slow.
-        cabled = cabled_paths(topology, *loads)
-        visible = visible_ports(topology, cabled)
-        zoned = [path for path in cabled if not visible[path.hba] or path.array_port in visible[path.hba]]
-        paths = topology.paths_of_loads[loads] = _filter_by_multipathing(topology, zoned or cabled)
-    return list(paths)
+    return list(topology.once(_io_paths, loads))
+
+
+def _io_paths(topology: Topology, loads: tuple[str, ...]) -> list[IoPath]:
+    cabled = cabled_paths(topology, *loads)
+    visible = visible_ports(topology, cabled)
+    zoned = [path for path in cabled if not visible[path.hba] or path.array_port in visible[path.hba]]
+    return _filter_by_multipathing(topology, zoned or cabled)
 
 
 def visible_ports(topology: Topology, paths: Iterable[IoPath]) -> dict[str, set[str]]:

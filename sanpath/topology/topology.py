@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import Any, TypeVar
 
 from sanpath.model import Entity, Link
 from sanpath.topology.keys import Local
 
-if TYPE_CHECKING:
-    from sanpath.topology.paths import IoPath
+EntitiesT = TypeVar("EntitiesT", bound=Hashable)
+ResultT = TypeVar("ResultT")
 
 SAME_TRAFFIC = "same traffic"
 """The source of links concluded from throughput: no source of sanpath.yaml can have a space in its name."""
@@ -30,8 +30,7 @@ class Topology:
 
     `links`: use add_link to add one. `known_as`: (source, kind, the source's own id) → entity. `with_unread_target`:
     loads with a target that no source reports, such as the address of a server. `with_unread_volume`: those of them
-    whose target is a volume, which is on no array that is read. `paths_of_loads`, `initiators_of_hosts`: caches:
-    loads → their I/O paths, host → its loads' initiators. Nothing else changes after the resolution.
+    whose target is a volume, which is on no array that is read. Nothing changes after the resolution.
     """
 
     entities: dict[str, Entity] = field(default_factory=dict)
@@ -40,10 +39,9 @@ class Topology:
     unjoined: list[Unjoined] = field(default_factory=list)
     with_unread_target: set[str] = field(default_factory=set)
     with_unread_volume: set[str] = field(default_factory=set)
-    paths_of_loads: dict[tuple[str, ...], list[IoPath]] = field(default_factory=dict, compare=False, repr=False)
-    initiators_of_hosts: dict[str, list[str]] = field(default_factory=dict, compare=False, repr=False)
     _links_of: dict[str, list[Link]] = field(default_factory=dict, compare=False, repr=False)
     _by_kind: dict[str, list[Entity]] = field(default_factory=dict, compare=False, repr=False)
+    _computed: dict[tuple[object, ...], Any] = field(default_factory=dict, compare=False, repr=False)
 
     def add_link(self, link: Link) -> None:
         """Add a link that is found from both of its ends."""
@@ -56,6 +54,19 @@ class Topology:
         if self._by_kind:
             return list(self._by_kind.get(kind, ()))
         return sorted((e for e in self.entities.values() if e.kind == kind), key=lambda e: e.id)
+
+    def once(self, compute: Callable[[Topology, EntitiesT], ResultT], entities: EntitiesT) -> ResultT:
+        """Compute something about an entity, or a tuple of them, only once: a diagnosis needs it thousands of times.
+
+        The result must not be changed. Before `index_kinds`, links may be missing, and it is computed each time.
+        """
+        if not self._by_kind:
+            return compute(self, entities)
+        key = compute, entities
+        if key not in self._computed:
+            self._computed[key] = compute(self, entities)
+        result: ResultT = self._computed[key]
+        return result
 
     def index_kinds(self) -> None:
         """Speed up `of_kind` from now on: no entity may be added or replaced any more."""

@@ -32,6 +32,8 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
 
     A promise that another step exceeded is not the limit. One that any step exceeded by far limits nothing.
     """
+    if not table.facts.by_hand.ceilings:
+        return
     in_steps = [p for load in table.facts.loads if load.roots == table.load.roots for p in _promises(table, load)]
     # Entity → the largest share of its promise that any step of the same loads used.
     highest = {promise.entity: promise.used_ratio for promise in sorted(in_steps, key=attrgetter("used_ratio"))}

@@ -16,6 +16,7 @@ from math import exp, hypot, inf, log, prod
 from statistics import fmean
 from typing import NamedTuple
 
+from sanpath.facts.load.loads import LoadFacts
 from sanpath.verdict.evidence.likelihoods import UNEXPLAINED, at_limit, normal
 from sanpath.verdict.hypotheses import (
     array,
@@ -162,10 +163,13 @@ def _scored(table: PlaceTable) -> dict[_Key, _Scored]:
 
 def _posterior(i: int, tables: Sequence[PlaceTable], scored: Sequence[Mapping[_Key, _Scored]]) -> list[Claim]:
     table = tables[i]
+    # After a virtual machine moved, its earlier steps are not among this table's.
+    same_io = {_identity(load) for load in table.same_io}
     same_plateau = [
-        (weight, other_table.load.in_flight_measured > table.load.in_flight_measured, other_claims)
-        for other_table, other_claims in zip(tables, scored, strict=True)
-        if other_table is not table and (weight := _same_plateau(table, other_table)) > _MIN_PLATEAU_WEIGHT
+        (weight, other.load.in_flight_measured > table.load.in_flight_measured, other_claims)
+        for other, other_claims in zip(tables, scored, strict=True)
+        if _identity(other.load) in same_io
+        and (weight := _same_plateau(table.load, other.load)) > _MIN_PLATEAU_WEIGHT
     ]
     probed = list(outcomes(table))
     logits = []
@@ -194,14 +198,15 @@ def _pooled_score(weighted_scores: Sequence[tuple[float, float]]) -> float:
     return mean * (1 + _REPEATED_WEIGHT * (total_weight - 1))
 
 
-def _same_plateau(table: PlaceTable, other_table: PlaceTable) -> float:
-    """Probability that another step has the same limit, 0 to 1: the same I/O at the same throughput, with more or
+def _identity(load: LoadFacts) -> tuple[str, str, tuple[str, ...]]:
+    return load.step, load.direction, load.roots
+
+
+def _same_plateau(load: LoadFacts, other: LoadFacts) -> float:
+    """Probability that another step of the same I/O has the same limit, 0 to 1: the same throughput, with more or
     fewer I/Os in flight."""
-    # After a virtual machine moved, its earlier steps are not among this table's.
-    if other_table.load not in table.same_io:
-        return 0.0
-    distance = log(other_table.load.ops_per_second / table.load.ops_per_second) / _SAME_PLATEAU_ERROR
-    ratio = abs(log(other_table.load.in_flight_measured / table.load.in_flight_measured))
+    distance = log(other.ops_per_second / load.ops_per_second) / _SAME_PLATEAU_ERROR
+    ratio = abs(log(other.in_flight_measured / load.in_flight_measured))
     return exp(-(distance**2)) * min(1.0, ratio / log(2.0))
 
 
