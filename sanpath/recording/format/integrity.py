@@ -51,14 +51,15 @@ def find_missing_flushes(store: Store, starts: Sequence[Start]) -> set[str]:
     If there are many, only the first are returned. If a recorder has a retention, the oldest flushes may be missing.
     """
     names: set[str] = set()
-    expires = any(start.ending.keep_seconds is not None for start in starts if start.ending is not None)
-    for start in starts:
-        for table, last in (start.ending.written if start.ending is not None else {}).items():
-            if not layout.is_table(table):
-                continue
-            segments = [segment for segment in layout.segments(store, table) if segment.writer == start.writer]
-            missing = _missing(segments, last, expires)
-            names |= {layout.Segment(table, start.writer, number, number).name for number in missing}
+    endings = [(start.writer, start.ending) for start in starts if start.ending is not None]
+    expires = any(ending.keep_seconds is not None for _, ending in endings)
+    for table in {table for _, ending in endings for table in ending.written if layout.is_table(table)}:
+        by_writer: dict[str, list[layout.Segment]] = {}
+        for segment in layout.segments(store, table):
+            by_writer.setdefault(segment.writer, []).append(segment)
+        for writer, ending in endings:
+            missing = _missing(by_writer.get(writer, []), ending.written.get(table, 0), expires)
+            names |= {layout.Segment(table, writer, number, number).name for number in missing}
     return names
 
 
