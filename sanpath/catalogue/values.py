@@ -7,6 +7,8 @@ WORKING_STATES = frozenset({"ok", "healthy", "ready", "identifying"})
 
 FIO_OVER_NETWORK = frozenset(("nbd", "rbd", "rados", "libiscsi", "http", "net", "rdma"))
 """Engines of fio that reach their storage over the network, past the block devices of the machine."""
+FIO_PAST_THE_BLOCK_LAYER = frozenset(("sg", "io_uring_cmd"))
+"""Engines of fio that pass their commands to the driver of a device: Linux counts none of them among its I/Os."""
 
 IN_TURN_POLICIES = ("round_robin",)
 """Multipath policies, values of the attribute path_policy, that send some I/Os over a path, then as many over the

@@ -106,6 +106,14 @@ def test_a_test_that_memory_answers_is_void(tmp_path: Path, text: str, is_void: 
     assert not is_void or diagnosis.verdict.kind == "cannot_tell"
 
 
+@pytest.mark.parametrize(("engine", "is_void"), [("libaio", True), ("sg", False), ("io_uring_cmd", False)])
+def test_commands_that_the_kernel_does_not_count_are_not_answered_by_memory(
+    tmp_path: Path, engine: str, is_void: bool
+) -> None:
+    diagnosis = imported(tmp_path, fio_text(device_us=100, device_ios=300, engine=engine))
+    assert ("test-answered-by-cache" in hits(diagnosis)) is is_void
+
+
 def with_command(text: str, options: str) -> str:
     return f"root@db1:/data# fio --name=job --rw=randread --direct=1 --iodepth=32 --ioengine=libaio {options}\n{text}"
 

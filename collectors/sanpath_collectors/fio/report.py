@@ -164,7 +164,7 @@ class Report:
             wall_clock: ResultClock = "local" if self._form == "normal" else "utc"
             self.clock = "elapsed" if current.time_us is None else wall_clock
         if (self.clock == "elapsed") != (current.time_us is None):
-            current = replace(current, time_us=None if self.clock == "elapsed" else self._end_us())
+            current = replace(current, time_us=None if self.clock == "elapsed" else self._supposed_end_us(current))
         if self._run is None or not self._run.continues(current):
             first_step, end_us = 0, self._end_us()
             if self._run is not None:
@@ -176,6 +176,14 @@ class Report:
             self._run = Run(self._inventory, self._load_ids, first_step, begin_us, for_people=for_people)
         yield from self._run.add(current)
         yield from self._warnings()
+
+    def _supposed_end_us(self, current: Status) -> int:
+        """When a status without a time ended, among others that have one: a run begins when the one before it has
+        ended."""
+        run = self._run
+        if run is None:
+            return 0
+        return run.end_us + current.runtime_us - (run.runtime_us if run.continues(current) else 0)
 
     def _end_us(self) -> int:
         return self._run.end_us if self._run is not None else 0

@@ -96,6 +96,11 @@ class Run:
         return max(ends) if ends else self._begin_us
 
     @property
+    def runtime_us(self) -> int:
+        """How long it had run at its last status."""
+        return 0 if self._last is None else self._last.runtime_us
+
+    @property
     def truncated(self) -> bool:
         """Whether the output ends before fio does."""
         return self._last is not None and self._last.running

@@ -96,6 +96,14 @@ class Status:
     banner: int = 0
 
     @property
+    def runtime_us(self) -> int:
+        """Run time of its jobs: of those of one place the longest, and places follow each other."""
+        longest: dict[tuple[int, int], int] = {}
+        for job in self.jobs:
+            longest[job.place] = max(job.runtime_ms, longest.get(job.place, 0))
+        return 1000 * sum(longest.values())
+
+    @property
     def tested_disks(self) -> Mapping[str, Mapping[str, Number]]:
         """The block devices that the load may use: none if every job itself connects to a storage server.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import isclose
 
+from sanpath.catalogue.values import FIO_PAST_THE_BLOCK_LAYER
 from sanpath.facts.host.tested_machines import UnderTest
 from sanpath.facts.load.host_loads import level_by_name
 from sanpath.facts.load.loads import LoadFacts
@@ -25,14 +26,14 @@ UNSPLIT_BYTES = 128 * 1024
 
 def device_share(topology: Topology, load: LoadFacts, tested: UnderTest | None) -> float | None:
     """Return the devices' bytes over the load's, or their I/Os if no bytes are counted. `tested`: the step of the
-    load. None: the load names no device, or one does not count.
+    load. None: the load names no device, or one does not count the load's I/Os.
 
     I/Os of sequential loads are merged and large ones split, so their share is only known if it is far below any
     merging.
     """
     devices = {device for root in load.roots for device in topology.related(root, "targets", "lun")}
     by_device = {device: tested.samples_of(device) for device in devices} if tested is not None else {}
-    if not by_device or not all(map(_counts, by_device.values())):
+    if not by_device or _passes_by(topology, load) or not all(map(_counts, by_device.values())):
         return None
     moved = _total_rate(topology, by_device, "bytes", load.direction, load.bytes_per_second)
     if moved is not None and load.bytes_per_second:
@@ -50,6 +51,12 @@ def _without_journal(load: LoadFacts, at_device: float, own: float, most: float)
     if load.direction == "write" and load.flushes_in_flight:
         at_device = max(min(at_device, own), at_device - most * load.ops_per_second)
     return at_device / own
+
+
+def _passes_by(topology: Topology, load: LoadFacts) -> bool:
+    """Whether a job of a load passes its commands to a driver, and the kernel does not count them."""
+    jobs = [topology.entities[job].attributes for job in load.jobs if job in topology.entities]
+    return any(job.get("ioengine") in FIO_PAST_THE_BLOCK_LAYER for job in jobs)
 
 
 def _counts(samples: Sequence[StepSamples]) -> bool:

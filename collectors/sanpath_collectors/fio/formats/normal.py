@@ -65,6 +65,7 @@ class NormalText:
     def __init__(self) -> None:
         self.left_out = 0
         self._headers = Headers()
+        self._has_used_headers = False
         self._version: str | None = None
         self._client: str | None = None
         self._clients = 0
@@ -139,7 +140,7 @@ class NormalText:
         self._known, self._printed_us = set(), {}
         if not entries:
             return None
-        self._has_printed = True
+        self._has_printed = self._has_used_headers = True
         several_clients = self._clients > 1 or len({entry.host for entry in entries}) > 1
         names = unique_names(
             [
@@ -217,7 +218,12 @@ class NormalText:
         if self._read_disk(f" {line}"):
             pass
         elif entry := Entry.of(line, self._client):
-            completed = self.finish() if self._is_of_another_status(entry) else None
+            # A command that no header has taken is that of a run whose header is missing.
+            is_of_next_run = bool(self._next_commanded)
+            completed = self.finish() if is_of_next_run or self._is_of_another_status(entry) else None
+            if is_of_next_run:
+                self._headers = Headers()
+                self._take_command()
             self._begin(entry)
             self._has_whole_entry, self._ended = True, False
         elif header := Header.of(line):
@@ -227,11 +233,14 @@ class NormalText:
                 self._headers = Headers()
                 self._take_command()
             self._headers.add(self._client, header)
+            self._has_used_headers = False
             self._version = None if self._client is None else self._version
         elif match := _CLIENT.match(line):
             completed = self._next_client(match)
         elif match := _BANNER.fullmatch(line):
             completed = self.finish()
+            if self._has_used_headers:  # They are of the run before.
+                self._headers, self._commanded = Headers(), {}
             self._version = match[1]
             self._banner += 1
         elif line.startswith(("Run status group", "Disk stats")):
