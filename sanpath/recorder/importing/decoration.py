@@ -4,6 +4,8 @@ of the old Mac OS (CR), as spreadsheets there still write them.
 > Linux 5.14.0 (db1)           a mail that quotes them
 db1: Linux 5.14.0 (db1)        pdsh
 14:30:05 DEBUG| [stdout] Linux 5.14.0 (db1)
+2026-05-22T14:30:05.731Z Linux 5.14.0 (db1)        kubectl logs --timestamps
+[pod/test-7xk2p/fio] Linux 5.14.0 (db1)            kubectl logs --prefix
 ESC[32;22msdaESC[0m  0.00      iostat, to a terminal
 """
 
@@ -25,6 +27,9 @@ _HOST = re.compile(rb"(?!fio: )([\w.-]{1,255}):(?: |$)")
 _TIME = re.compile(
     rb"\[?(?:\d{4}-\d\d-\d\d[ T]|\w{3} [ \d]\d )?\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?\]?", re.ASCII
 )
+_TIME_OF_LOG = re.compile(rb"\[.*\]|.{10}T.*(?:Z|[+-]\d\d:?\d\d)", re.ASCII | re.DOTALL)
+"""A time in brackets, or with its date and zone (RFC 3339), is none of a report, whatever follows."""
+_LABEL = re.compile(rb"(\[[^\]\s]{1,255}\]|[\w.-]{1,255} *\|)(?: |$)")
 _UP_TO_SIGN = re.compile(rb".*[|\]:>]", re.DOTALL)
 """A log ends what it says of a line with a sign. Columns of a report that begins with times have none."""
 _COLOUR = re.compile(rb"\x1b\[[0-?]*[ -/]*[@-~]")
@@ -44,7 +49,7 @@ class Decoration:
         self._front = _QUOTES if sum(line.startswith(b">") for line in lines) > _QUOTED * len(lines) else None
         if self._front is None and len(lines) >= _FEWEST_LINES:
             # The last line may be cut.
-            self._front = self._log(lines[:-1]) or self._host(lines[:-1])
+            self._front = self._log(lines[:-1]) or self._host(lines[:-1]) or self._label(lines[:-1])
 
     @property
     def is_none(self) -> bool:
@@ -73,14 +78,23 @@ class Decoration:
             return None
         return self._in_front(b"", found[0])
 
+    def _label(self, lines: list[bytes]) -> re.Pattern[bytes] | None:
+        labels = Counter(found[1] for line in lines if (found := _LABEL.match(line)) is not None)
+        return next((self._in_front(b"", label) for label, n in labels.items() if _are_most(n, lines)), None)
+
     def _log(self, lines: list[bytes]) -> re.Pattern[bytes] | None:
-        rests = [line[found.end() :] for line in lines if (found := _TIME.match(line)) is not None]
+        times = [(line, found) for line in lines if (found := _TIME.match(line)) is not None]
+        rests = [line[found.end() :] for line, found in times]
         if not _are_most(len(rests), lines):
             return None
         first, last = min(rests), max(rests)
         same = next((at for at, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
         said = _UP_TO_SIGN.match(first[:same])
-        return None if said is None else self._in_front(_TIME.pattern, said[0])
+        if said is not None:
+            return self._in_front(_TIME.pattern, said[0])
+        are_of_log = all(_TIME_OF_LOG.fullmatch(found[0]) for _, found in times)
+        are_apart = all(rest[:1] in (b"", b" ") for rest in rests)
+        return self._in_front(_TIME.pattern, b"") if are_of_log and are_apart else None
 
     def _in_front(self, pattern: bytes, said: bytes) -> re.Pattern[bytes]:
         self.text = said.decode("utf-8", "replace").strip()

@@ -13,12 +13,29 @@ _NOT_READ = "sanpath does not read it"
 _SADF = "sar -u -d -n DEV -f FILE prints what sanpath reads of the same data"
 _BY_HAND = f"{_NOT_READ}; enter its figures by hand (sanpath collectors show figures)"
 _PROMETHEUS = "sanpath import prometheus reads what a server collected during the test"
+_BY_DEVICE = f"{_NOT_READ}; iostat -xty 1 -o JSON has each device"
 _TEXTS = (
     (r'\s*\{\s*"status"\s*:\s*"success"\s*,\s*"data"\s*:', "an answer of a Prometheus server", _PROMETHEUS),
     (r"# (?:HELP|TYPE) [a-zA-Z_:]", "a page of a Prometheus exporter", _PROMETHEUS),
     (r"\S+ (?:\([^)]+\) )?dm-\d+ .*\nsize=", "what multipath -ll prints", _NOT_READ),
     (r"Pseudo name=\w", "what powermt display prints", _NOT_READ),
-    (r"procs -+memory-", "what vmstat prints", f"{_NOT_READ}; iostat -xty 1 -o JSON has each device"),
+    (r"procs -+memory-", "what vmstat prints", _BY_DEVICE),
+    (r"-{2,10}(?:system|total-cpu-usage|total-usage|dsk/\w+)-", "what dstat prints", _BY_DEVICE),
+    (r"#?(?: +Time| *\d\d:\d\d:\d\d(?: [AP]M)?) +UID +PID ", "what pidstat prints", _BY_DEVICE),
+    (r"transaction type: |scaling factor: \d", "a result of pgbench", _BY_DEVICE),
+    (r" +capacity +operations +bandwidth", "what zpool iostat prints", _BY_DEVICE),
+    (
+        r" +extended device statistics|System configuration: lcpu=| +disk\d+ .* cpu +load average",
+        "what iostat of another system than Linux prints",
+        _BY_HAND,
+    ),
+    (
+        r"Timestamp +CounterSamples",
+        "what Get-Counter prints on the screen",
+        r'typeperf "\PhysicalDisk(*)\*" -si 1 -o disks.csv writes a log that sanpath reads',
+    ),
+    (r"\S+ mounted on \S+|device \S+ mounted on \S+ with fstype nfs", "a statistic of NFS mounts", _NOT_READ),
+    (r"Target: iqn\.|\s+Iface Transport: ", "what iscsiadm prints", f"{_NOT_READ}; the source linux_host does, live"),
     (r"# hostname;interval;timestamp;", "what sadf -d prints", _SADF),
     (r"\s*<sysstat\s|<!DOCTYPE Configure PUBLIC [^>]{0,80}sysstat", "what sadf -x prints", _SADF),
     (r'\s*"timestamp": \{"date":', "what sadf -j prints", _SADF),
@@ -27,6 +44,12 @@ _TEXTS = (
     (r".*\bportperfshow\b", "what portperfshow prints", _NOT_READ),
     (r".*[#>] ?show interface|fc\d+/\d+ is (?:up|down|trunking)", "what show interface prints", _NOT_READ),
     (r"CrystalDiskMark \d", "a result of CrystalDiskMark", _BY_HAND),
+    (r"--- .* ioping statistics ---|\S+ \S+ (?:<<<|>>>|from) /.*: request=\d", "a result of ioping", _BY_HAND),
+    (r"sysbench \d+\.\d", "a result of sysbench", _BY_HAND),
+    (r"\s*Iozone: Performance Test of File I/O", "a result of iozone", _BY_HAND),
+    (r"IOR-\d|access,bw\(MiB/s\),", "a result of IOR", _BY_HAND),
+    (r"OPERATION +RESULT TYPE|ISO Date,Label,Phase,", "a result of elbencho", _BY_HAND),
+    (r"\d+ bytes \(.*\) copied, ", "a result of dd", _BY_HAND),
 )
 """Beginning of a line → what the file is, and what to do."""
 _PATTERNS = [(re.compile(f"^(?:{pattern})", re.MULTILINE), what, advice) for pattern, what, advice in _TEXTS]

@@ -32,6 +32,11 @@ def log(text: bytes = REPORT) -> bytes:
     return b"".join(b"20:22:%02d DEBUG| [stdout] %s\n" % (second, line) for second, line in enumerate(lines))
 
 
+def timed(mark: bytes) -> bytes:
+    lines = enumerate(REPORT.splitlines())
+    return b"".join((mark % second + line).rstrip() + b"\n" for second, line in lines)
+
+
 @pytest.mark.parametrize(
     ("content", "removed"),
     [
@@ -41,8 +46,13 @@ def log(text: bytes = REPORT) -> bytes:
         (in_front(b"2026-01-31 14:30:05,123 iostat[4711]: "), "iostat[4711]:"),
         (REPORT.replace(b"sda", b"\x1b[32;22msda\x1b[0m").replace(b"   3.00", b"   \x1b[31;1m3.00\x1b[0m"), ""),
         (in_front(b"db1: \x1b[1m"), "db1:"),
+        (timed(b"2026-01-31T14:30:%02d.731408215Z "), ""),
+        (timed(b"2026-01-31T14:30:%02d+01:00 "), ""),
+        (timed(b"[2026-01-31T14:30:%02d.731Z] "), ""),
+        (in_front(b"[pod/test-7xk2p/fio] "), "[pod/test-7xk2p/fio]"),
+        (b"Attaching to db_1\n" + in_front(b"db_1  | ", REPORT * 4), "db_1  |"),
     ],
-    ids=["mail", "pdsh", "log", "syslog", "colours", "both"],
+    ids=["mail", "pdsh", "log", "syslog", "colours", "both", "kubectl", "zone", "pipeline", "pod", "compose"],
 )
 @pytest.mark.parametrize("packed", [bytes, gzip.compress], ids=["plain", "packed"])
 def test_what_is_in_front_of_lines_is_removed(
@@ -51,7 +61,8 @@ def test_what_is_in_front_of_lines_is_removed(
     path = tmp_path / "iostat.txt"
     path.write_bytes(packed(content))
     file = ImportedFile(path)
-    assert b"".join(file.chunks()).splitlines() == [line.rstrip() for line in REPORT.splitlines()]
+    lines = [line.rstrip() for line in REPORT.splitlines()]
+    assert b"".join(file.chunks()).splitlines()[-len(lines) :] == lines
     assert file.head() == b"".join(ImportedFile(path).chunks())
     assert file.removed == removed
 
@@ -62,11 +73,12 @@ def test_what_is_in_front_of_lines_is_removed(
         REPORT,
         b"".join(b"14:30:%02d        all   1.00   2.00\n" % second for second in range(20)),
         b"".join(b"14:30:%02d AM  dev8-0   1.00   2.00\n" % second for second in range(20)),
+        b"".join(b"2026-01-31T14:30:%02d.170-0500,,READ,1000\n" % second for second in range(20)),
         b"".join(b"db%d: sda 1.00\n" % (number % 2) for number in range(20)),
         b"fio: pid=%d, err=5/file\n" * 20,
         b"db1: sda\n" * 3,
     ],
-    ids=["report", "sar", "sar of half days", "two hosts", "errors of fio", "a few lines"],
+    ids=["report", "sar", "sar of half days", "cells", "two hosts", "errors of fio", "a few lines"],
 )
 def test_what_belongs_to_a_line_is_left(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "iostat.txt"

@@ -51,6 +51,23 @@ def test_a_command_that_imports_nothing_names_each_file(tmp_path: Path) -> None:
         (b"AAA,progname,nmon\n", "is a log of nmon: sanpath does not read it"),
         (b"sw1:admin> porterrshow\n", "is what porterrshow prints: sanpath does not read it"),
         (b"mds1# show interface fc1/7\nfc1/7 is up\n", "is what show interface prints: sanpath does not read it"),
+        (
+            b"----system---- --dsk/sda--\n     time     | read  writ\n",
+            "is what dstat prints: sanpath does not",
+        ),
+        (b"Linux 6.1 (a)\n\n14:30:05      UID       PID   kB_rd/s\n", "is what pidstat prints: sanpath does not"),
+        (b"              capacity     operations     bandwidth\n", "is what zpool iostat prints: sanpath does"),
+        (b"                    extended device statistics\n", "is what iostat of another system"),
+        (
+            b"\nTimestamp                 CounterSamples\n",
+            'screen: typeperf "\\PhysicalDisk(*)\\*" -si 1 -o',
+        ),
+        (b"Target: iqn.2026-01.net.example:a\n", "is what iscsiadm prints: sanpath does not read it"),
+        (b"4 KiB <<< /dev/sdb (block device 1 GiB): request=1 time=1 us\n", "is a result of ioping: sanpath does"),
+        (b"sysbench 1.0.20 (using LuaJIT)\n", "is a result of sysbench: sanpath does not read it; enter its"),
+        (b"access,bw(MiB/s),IOPS,Latency\nread,1,2,3\n", "is a result of IOR: sanpath does not read it; enter its"),
+        (b"1048576 bytes (1.0 MB, 1.0 MiB) copied, 1 s, 1.0 MB/s\n", "is a result of dd: sanpath does not read it"),
+        (b"scaling factor: 100\n", "is a result of pgbench: sanpath does not read it; iostat"),
         (b"----\nCrystalDiskMark 8.0.4 x64\n", "is a result of CrystalDiskMark: sanpath does not read it; enter its"),
     ],
 )
