@@ -35,8 +35,10 @@ from sanpath_collectors.iostat.report import VALUE_LIMIT, Report, Values
 from sanpath_collectors.iostat.tables import HBA, HOST, LUN
 from sanpath_collectors.iostat.times import StampReader
 
-_ROW = re.compile(r"(\d{1,2}[:.]\d\d[:.]\d\d(?: [AP]M)?)\s+(\S.*)")
-"""Groups: the time, and the columns."""
+_BETWEEN = r"(?:[:.]|[^\W\d_] ?)"
+_ROW = re.compile(rf"(\d{{1,2}}{_BETWEEN}\d\d{_BETWEEN}\d\d[^\W\d_]?(?: [AP]M(?: [A-Z]{{2,5}}(?=\s\s))?)?)\s+(\S.*)")
+"""Groups: the time, and the columns. Chinese, Japanese and Korean have words for hours, minutes and seconds
+(01時18分19秒), and India's English a time zone (01:18:19 AM IST)."""
 _OTHER_NAMES = {"rd_sec/s": "rsec/s", "wr_sec/s": "wsec/s"}
 _READS, _WRITES = ("rkB/s", "rsec/s"), ("wkB/s", "wsec/s")
 _USED_COLUMNS = frozenset(

@@ -12,11 +12,14 @@ from datetime import UTC, datetime
 _ISO = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(Z|[+-]\d{4})?")
 _LOCAL = re.compile(
     r"(?P<a>\d{1,4})(?P<separator>\D{1,3})(?P<b>\d{1,2})\D{1,3}(?P<c>\d{1,4})\D{1,3}"
-    r"(?P<hour>\d{1,2})\D{1,3}(?P<minute>\d\d)\D{1,3}(?P<second>\d\d)[^\d\sAaPp]{0,3}\s*(?P<half>[AaPp]\.?[Mm]\.?)?"
+    r"(?P<hour>\d{1,2})\D{1,3}(?P<minute>\d\d)\D{1,3}(?P<second>\d\d)[^\d\sAaPp]{0,3}\s*"
+    r"(?P<half>[AaPp]\.?[Mm]\.?)?(?P<zone>\s[A-Z]{2,5})?"
 )
 _LABELLED = re.compile(r"\s*\w{1,20}\s?:\s+(\S.*)")
-_TIME_OF_DAY = re.compile(r"\d{1,2}\D{1,3}\d\d\D{1,3}\d\d(?:\s?[AaPp]\.?[Mm]\.?)?")
+_TIME_OF_DAY = re.compile(r"\d{1,2}\D{1,3}\d\d\D{1,3}\d\d[^\W\d_]?(?:\s?[AaPp]\.?[Mm]\.?)?(?:\s[A-Z]{2,5})?")
 _DAY_US = 86_400_000_000
+_BUDDHIST_YEARS = 543
+"""By which the years of the calendar of Thailand are ahead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,15 +93,17 @@ def _parse_locale(match: re.Match[str]) -> Stamp:
     if len(match["a"]) == 4:
         year, month, day = first, middle, third
     elif match["separator"].strip() == "/" and first <= 12:
-        # American and C locale. British and French formats have the day first, which only a day above 12 reveals.
+        # American and C locale. British, French and Indian formats have the day first, which only a day above 12
+        # reveals; those of half days without a zone are American.
         year, month, day = third, first, middle
-        ambiguous = middle <= 12 and first != middle and match["half"] is None
+        ambiguous = middle <= 12 and first != middle and (match["half"] is None or match["zone"] is not None)
     else:
         year, month, day = third, middle, first
     hour, minute, second = int(match["hour"]), int(match["minute"]), int(match["second"])
     if half := match["half"]:
         hour = hour % 12 + (12 if half[0] in "Pp" else 0)
-    time = datetime(year + 2000 if year < 100 else year, month, day, hour, minute, second)
+    year += 2000 if year < 100 else -_BUDDHIST_YEARS if year > 2000 + _BUDDHIST_YEARS else 0
+    time = datetime(year, month, day, hour, minute, second)
     day_first_us = _us(time.replace(month=day, day=month)) if ambiguous else None
     return Stamp(_us(time), has_zone=False, day_first_us=day_first_us)
 

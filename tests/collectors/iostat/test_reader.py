@@ -44,6 +44,8 @@ def codes(items: list[Item]) -> list[object]:
         ("01.03.2024 08:00:01", "local", 1_709_280_001),
         ("01-03-24 08:00:01", "local", 1_709_280_001),
         ("31/03/24 08:00:01", "local", 1_711_872_001),
+        ("31/03/24 08:00:01 AM IST", "local", 1_711_872_001),
+        ("31/03/2567 08:00:01", "local", 1_711_872_001),
         ("2024年03月01日 08時00分01秒", "local", 1_709_280_001),
     ],
 )
@@ -51,6 +53,13 @@ def test_time_stamps_of_many_locales(line: str, clock: str, second: int) -> None
     found = stamp(line)
     assert found is not None
     assert (found.us, found.has_zone) == (second * 1_000_000, clock == "utc")
+
+
+@pytest.mark.parametrize(("half", "is_shown"), [("", False), (" AM", True), (" AM IST", False)])
+def test_half_days_without_a_zone_show_that_the_month_comes_first(half: str, is_shown: bool) -> None:
+    found = stamp(f"03/01/24 08:00:01{half}")
+    assert found is not None
+    assert (found.day_first_us is None) is is_shown
 
 
 @pytest.mark.parametrize("line", ["", "sda 1.00 2.00", "2024-13-01T08:00:01", "41/41/24 08:00:01", "1 2 3 4 5 6"])
