@@ -83,13 +83,15 @@ class Documents:
 
     A document begins with `{` and ends with `}`, each first on its line, as fio indents everything inside. Or it is
     a single line, as other programs rewrite it. What begins with the version of fio may be indented as a whole, or
-    follow other text on its line. Chunks may end anywhere. `list_keys`: a document of fio has a list
-    under at least one of these keys; other documents are text.
+    follow other text on its line, as a value of another document does: then it ends where that line was indented.
+    Chunks may end anywhere. `list_keys`: a document of fio has a list under at least one of these keys; other
+    documents are text.
     """
 
     def __init__(self, encoding: str = "utf-8", list_keys: Sequence[str] = ("jobs",)) -> None:
         self._buffer = ""
         self._searched = 0
+        self._unfinished: str | None = None
         self._line_end_due = False
         self._decoder = codecs.getincrementaldecoder(encoding)("replace")
         self._list_keys = tuple(list_keys)
@@ -110,7 +112,7 @@ class Documents:
 
     def remaining(self) -> str:
         """Returns what remains at the end: a truncated document, or a line without an end."""
-        remaining, self._buffer, self._searched = self._buffer, "", 0
+        remaining, self._buffer, self._searched, self._unfinished = self._buffer, "", 0, None
         return remaining
 
     def _cut(self, added: str) -> Iterator[dict[str, Any] | str]:
@@ -118,14 +120,16 @@ class Documents:
         if self._line_end_due and output:
             output, self._line_end_due = output.removeprefix("\n"), False
         position, searched, self._searched = 0, self._searched, 0
-        while (begin := _begin(output, position)) is not None:
-            start, indentation = begin
+        # The indentation of a document whose beginning was seen before, and is now that of the output.
+        indented, self._unfinished = self._unfinished, None
+        while (begin := _begin(output, position) if indented is None else (0, indented)) is not None:
+            (start, indentation), indented = begin, None
             if start > position:
                 yield output[position:start]
                 position, searched = start, 0
             end = _end(output, start, max(start + 1, searched), indentation)
             if end is None:
-                self._searched = len(output) - start
+                self._searched, self._unfinished = len(output) - start, indentation
                 break
             body, position, searched = output[start:end], end, 0
             document = self._document(body)
@@ -158,7 +162,7 @@ class Documents:
 
 
 def _begin(text: str, position: int) -> tuple[int, str] | None:
-    """Where the next document begins, and its indentation, with which it begins. None: there is none.
+    """Where the next document begins, and the indentation of its last line. None: there is none.
 
     `position`: start of a line.
     """
@@ -166,13 +170,14 @@ def _begin(text: str, position: int) -> tuple[int, str] | None:
     if (match := _FIRST_KEY.search(text, position, first)) is not None:
         line_start = max(position, text.rfind("\n", position, match.start()) + 1)
         before = text[line_start : match.start()]
-        return (line_start, before) if not before.strip(" \t") else (match.start(), "")
+        indentation = before[: len(before) - len(before.lstrip(" \t"))]
+        return (line_start if before == indentation else match.start()), indentation
     return (first, "") if first < len(text) else None
 
 
 def _end(text: str, start: int, position: int, indentation: str) -> int | None:
     """The end of the document that begins at `start`; None: incomplete. `position`: it was searched up to there."""
-    brace = start + len(indentation)
+    brace = text.index("{", start)
     line_end = text.find("\n", start)
     if line_end > start and text[brace + 1 : line_end].strip() and text[start:line_end].rstrip().endswith("}"):
         return line_end

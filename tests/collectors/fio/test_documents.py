@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from sanpath_collectors.fio.parse import Documents
+from tests.collectors.fio import printed
 
 JOB = {"jobname": "a", "groupid": 0, "read": {"total_ios": 5}}
 
@@ -111,3 +112,18 @@ def test_a_document_without_end_is_given_up_before_it_fills_the_memory() -> None
     found, text = documents.feed(b"{\n" + b" " * (65 << 20))
     assert (found, len(text)) == ([], (65 << 20) + 2)
     assert documents.feed(b"\n" + document(timestamp_ms=1))[0] == [json.loads(document(timestamp_ms=1))]
+
+
+@pytest.mark.parametrize("size", [1, 7, 100_000])
+@pytest.mark.parametrize("indent", [1, 2, 4])
+def test_documents_inside_of_another_one_are_those_that_are_in_it(indent: int, size: int) -> None:
+    jobs = [(at, printed.job(name, 0, 100, 1000)) for name, at in (("a", 10), ("b", 40))]
+    inner = [json.loads(printed.document(at, job)) for at, job in jobs]
+    outer = [{"class": "gold", "raw": {"result": each, "error": None}} for each in inner]
+    text = json.dumps(outer, indent=indent).encode()
+    documents = Documents()
+    found = [doc for at in range(0, len(text), size) for doc in documents.feed(text[at : at + size])[0]]
+    assert found == inner
+    reported = printed.Reported.of_report(text)
+    assert reported.warnings == []
+    assert [event for event, _, _ in reported.steps] == ["step-begin", "step-end"] * 2
