@@ -141,7 +141,7 @@ def _machines(topology: Topology, load: str) -> list[str]:
     machine = machine_of(topology, load)
     if machine is not None:
         return [machine]
-    jobs = topology.related(load, "member_of", "load")
+    jobs = topology.related(load, "member_of", "load")  # A load may have a job for each run and host.
     return sorted({machine for job in jobs if (machine := machine_of(topology, job)) is not None})
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -39,15 +39,16 @@ class Topology:
     unjoined: list[Unjoined] = field(default_factory=list)
     with_unread_target: set[str] = field(default_factory=set)
     with_unread_volume: set[str] = field(default_factory=set)
-    _links_of: dict[str, list[Link]] = field(default_factory=dict, compare=False, repr=False)
+    _links_of: dict[tuple[str, str], list[Link]] = field(default_factory=dict, compare=False, repr=False)
     _by_kind: dict[str, list[Entity]] = field(default_factory=dict, compare=False, repr=False)
     _computed: dict[tuple[object, ...], Any] = field(default_factory=dict, compare=False, repr=False)
 
     def add_link(self, link: Link) -> None:
         """Add a link that is found from both of its ends."""
         self.links.append(link)
+        self._computed.clear()
         for end in {link.from_entity, link.to_entity}:
-            self._links_of.setdefault(end, []).append(link)
+            self._links_of.setdefault((end, link.relation), []).append(link)
 
     def of_kind(self, kind: str) -> list[Entity]:
         """Return the entities of a kind, sorted by id."""
@@ -58,10 +59,8 @@ class Topology:
     def once(self, compute: Callable[[Topology, EntitiesT], ResultT], entities: EntitiesT) -> ResultT:
         """Compute something about an entity, or a tuple of them, only once: a diagnosis needs it thousands of times.
 
-        The result must not be changed. Before `index_kinds`, links may be missing, and it is computed each time.
+        The result must not be changed. It is computed again after a link was added.
         """
-        if not self._by_kind:
-            return compute(self, entities)
         key = compute, entities
         if key not in self._computed:
             self._computed[key] = compute(self, entities)
@@ -76,11 +75,10 @@ class Topology:
     def related(self, entity: str, relation: str, kind: str | None = None) -> list[str]:
         """Return the entities that `entity` has this relation to, in either direction. `kind` None: any kind."""
         related = []
-        for link in self._links_of.get(entity, ()):
-            if link.relation == relation:
-                far_end = link.to_entity if link.from_entity == entity else link.from_entity
-                if kind is None or self.entities[far_end].kind == kind:
-                    related.append(far_end)
+        for link in self._links_of.get((entity, relation), ()):
+            far_end = link.to_entity if link.from_entity == entity else link.from_entity
+            if kind is None or self.entities[far_end].kind == kind:
+                related.append(far_end)
         return related
 
     def members(self, entity: str, kind: str) -> list[str]:
@@ -93,8 +91,8 @@ class Topology:
         wholes = [link.to_entity for link in self._member_links(entity) if link.from_entity == entity]
         return [whole for whole in wholes if self.entities[whole].kind == kind]
 
-    def _member_links(self, entity: str) -> list[Link]:
-        return [link for link in self._links_of.get(entity, ()) if link.relation == "member_of"]
+    def _member_links(self, entity: str) -> Sequence[Link]:
+        return self._links_of.get((entity, "member_of"), ())
 
     def behind(self, entities: Iterable[str], kind: str) -> set[str]:
         """Return the entities of a kind among these entities and those that back them, over all levels."""
@@ -102,6 +100,6 @@ class Topology:
         level = set(entities)
         while level:
             found |= level
-            links = [link for entity in level for link in self._links_of.get(entity, ()) if link.from_entity in level]
-            level = {link.to_entity for link in links if link.relation == "backed_by"} - found
+            links = [link for entity in level for link in self._links_of.get((entity, "backed_by"), ())]
+            level = {link.to_entity for link in links if link.from_entity in level} - found
         return {entity for entity in found if self.entities[entity].kind == kind}

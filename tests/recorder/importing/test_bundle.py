@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from sanpath.cli import app
 from sanpath.errors import UsageError
-from sanpath.recorder.importing import bundle
+from sanpath.recorder.importing import bundle, recognition
 from sanpath.recorder.importing.bundle import with_members
 from sanpath.recording.reading.recording import Recording
 from tests.scenarios.test_result_with_iostat import DEPTH, SECONDS, iostat_text
@@ -60,6 +60,33 @@ def test_the_results_in_an_archive_are_imported_and_what_is_none_is_named(tmp_pa
     assert f"{name}: not imported: README.md: " in said.output
     found = judged(Recording(tmp_path / "r.sanpath"))
     assert [element.name for element in found.summary.path] == ["fio", "db1"]
+
+
+def test_files_of_an_archive_that_are_no_results_for_the_same_reason_are_one_line(tmp_path: Path) -> None:
+    others = {f"night/{number:03}.html": b"<b>a chart</b>\n" for number in range(200)}
+    path = zipped(tmp_path / "night.zip", RESULTS | others | {"night/vmstat.txt": b"procs ---memory---\n"})
+    command = ["import", "file", str(path), "--into", str(tmp_path / "r.sanpath")]
+    said = CliRunner().invoke(app, command, catch_exceptions=False).output
+    assert [line.partition(": is ")[0] for line in said.splitlines() if "not imported" in line] == [
+        "night.zip: not imported: 000.html, 001.html, 002.html, 003.html, 004.html and 196 more",
+        "night.zip: not imported: vmstat.txt",
+    ]
+
+
+def test_a_file_of_an_archive_is_recognised_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its content is asked for by what finds twins, settings and the order of files."""
+    seen: list[str] = []
+
+    def asked(*arguments: object) -> None:
+        seen.append(str(arguments[1]))
+
+    monkeypatch.setattr(recognition.registry, "result_reader", asked)
+    path = zipped(tmp_path / "night.zip", {f"{number}.html": b"<b>a chart</b>\n" for number in range(9)})
+    with pytest.raises(UsageError):
+        CliRunner().invoke(
+            app, ["import", "file", str(path), "--into", str(tmp_path / "r.sanpath")], catch_exceptions=False
+        )
+    assert sorted(seen) == [f"{number}.html" for number in range(9)]
 
 
 def test_an_archive_without_a_result_is_refused(tmp_path: Path) -> None:

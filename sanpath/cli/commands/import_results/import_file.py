@@ -10,9 +10,13 @@ from typer.core import TyperGroup
 
 from sanpath.cli.commands.import_results.import_prometheus import import_prometheus
 from sanpath.recording.storage.store import location
+from sanpath.units import first_of
 
 _MAX_SECONDS = 100 * 366 * 86_400.0
 """A century: the largest accepted clock offset."""
+
+_MOST_NAMES = 5
+"""Files that are named of those that are refused for the same reason: a folder of vdbench has hundreds."""
 
 
 class _FileFirst(TyperGroup):
@@ -147,9 +151,13 @@ def import_file(
             typer.echo(progress.summary(imported))
     # An archive also contains files that are no results.
     errors = [error for error, archive in refused if archive is None or archive not in imported_of]
+    left_out: dict[tuple[str, str], list[str]] = {}
     for error, archive in refused:
         if archive is not None and archive in imported_of:
-            typer.echo(f"{archive.name}: not imported: {error}")
+            name_of_file, _, reason = str(error).partition(": ")
+            left_out.setdefault((archive.name, reason), []).append(name_of_file)
+    for (name_of_archive, reason), names in left_out.items():
+        typer.echo(f"{name_of_archive}: not imported: {first_of(names, _MOST_NAMES)}: {reason}")
     if imported_from or not errors:
         typer.echo(command("diagnose", folder), err=True)
     for error in errors[1:]:
