@@ -11,6 +11,7 @@ from sanpath_collectors.perfmon.names import fold, vocabulary
 from sanpath_collectors.perfmon.pdh import CounterPath
 from sanpath_collectors.perfmon.plan import Plan
 
+_DISKS = ("physicaldisk", "logicaldisk")
 _MAX_NAMES = 12
 """Maximum unknown names in a message."""
 _ADVICE = (
@@ -29,11 +30,13 @@ def plan(names: Iterable[str], host: str, host_name: str | None = None) -> Plan:
     """
     result = Plan()
     unknown: dict[str, None] = {}
+    known: set[str] = set()
     words = vocabulary()
 
     def used_counter(path: CounterPath) -> tuple[str, str] | None:
         object_name = words.object(path.object)
         counter = words.counter(object_name, path.counter)
+        known.add(object_name)
         if counter in objects.USED.get(object_name, ()):
             return object_name, counter
         if object_name not in objects.USED:
@@ -45,7 +48,9 @@ def plan(names: Iterable[str], host: str, host_name: str | None = None) -> Plan:
     machines = result.find(names, host, host_name, used_counter)
     for machine_name, objects_of_machine in machines.items():
         if missing := Machine(result, machine_name, objects_of_machine).add():
-            result.warnings.append((MISSING, _missing(machine_name, missing, list(unknown))))
+            # Where the disks are known, other objects are not theirs.
+            names_of = [name for name in unknown if "\\" in name or known.isdisjoint(_DISKS)]
+            result.warnings.append((MISSING, _missing(machine_name, missing, names_of)))
     return result
 
 

@@ -174,6 +174,18 @@ def test_unknown_names_are_listed_once_with_what_to_do() -> None:
     assert r"Perflib\009" in reported
 
 
+@pytest.mark.parametrize(("disk", "is_named"), [("LogicalDisk(_Total)", False), ("Fysieke schijf(0)", True)])
+def test_objects_beside_known_disks_are_not_taken_for_disks(disk: str, is_named: bool) -> None:
+    items = read(
+        log(
+            [rf"\\A\{disk}\% Disk Time", r"\\A\Memory\Available MBytes", r"\\A\System\Context Switches/sec"],
+            ["1", "2", "3"],
+            ["1", "2", "4"],
+        )
+    )
+    assert ("Memory" in warnings(items)["counters-missing"]) is is_named
+
+
 def test_a_blank_is_missing_and_a_mean_of_nothing_is_zero() -> None:
     columns = [r"\\A\PhysicalDisk(0)\Disk Reads/sec", r"\\A\PhysicalDisk(0)\Avg. Disk sec/Read"]
     disk = last(read(log(columns, [" ", " "], ["0", "0"], ["10", "0.004"], ["10", " "])), "lun")["a/PhysicalDisk0"]
