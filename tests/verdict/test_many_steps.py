@@ -23,7 +23,7 @@ def result_of(steps: int) -> str:
         latency = max(0.0004, depth / 6000)
         done = round(SECONDS * depth / latency)
         read = {"total_ios": done, "io_bytes": 8192 * done, "runtime": 1000 * SECONDS}
-        read["lat_ns"] = {"min": 1, "max": round(3e9 * latency), "mean": 1e9 * latency, "N": done}  # type: ignore[assignment]
+        read["lat_ns"] = {"min": 1, "max": round(3e9 * latency), "mean": 1e9 * latency, "N": done}
         options = {"rw": "randread", "iodepth": str(depth), "filename": "/dev/sdb", "stonewall": "1"}
         write = {"total_ios": 0, "io_bytes": 0, "runtime": 0}
         head = {"jobname": f"step-{step}", "groupid": step, "error": 0, "job options": options}
