@@ -63,6 +63,24 @@ def test_ios_that_wait_above_free_slots_may_wait_for_one_of_the_adapter(
     assert (suspects["lun"] > 0.5) is not is_free
 
 
+@pytest.mark.parametrize(
+    ("in_device", "is_possible"),
+    [((8, 16, 16), True), ((0.6, 0.6, 0.6), False), ((4, 10, 20), False)],
+    ids=["16 at most", "less than one", "another number each time"],
+)
+def test_an_adapter_for_which_ios_wait_above_free_slots_lets_the_same_number_through(
+    tmp_path: Path, in_device: tuple[float, ...], is_possible: bool
+) -> None:
+    """Neither switch nor array is read, and 128 I/Os fit into the disk."""
+    unread = {"switch", "array"}
+    san = San(tmp_path, ports=[fast(HOST_PORT), fast(ARRAY_PORT)], guest_queue_depth=128, leave_out=unread)
+    for n, held in zip((8, 32, 96), in_device, strict=True):
+        ops = 800.0 if not is_possible else held / 1.05e-3
+        san.step(f"q{n}", n, block=8 * KIB, read=Flow(ops, n / ops), disk={"read": Flow(ops, held / ops)})
+    probability = sum(s.probability for s in judged(san.write()).verdict.suspects if s.kind == "hba")
+    assert (probability > 0.2) is is_possible
+
+
 @pytest.mark.parametrize(("held_before", "is_full"), [(20, True), (12, False)])
 def test_a_place_below_fills_no_queue_that_let_another_number_through(
     tmp_path: Path, held_before: int, is_full: bool

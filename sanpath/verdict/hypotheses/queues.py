@@ -192,7 +192,7 @@ def _slots_evidence(table: PlaceTable, segment: LatencySegment, queue: HostQueue
         if segment is table.segments[0] and _too_many_for_threads(table, queue):
             words = f"{count(queue.waiting)} I/Os wait above it: a thread that waits for a slot submits no more"
             yield Evidence(words, _TOO_MANY_WAITING_WEIGHT)
-    yield from _other_steps_evidence(table, queue)
+    yield from other_steps_evidence(table, queue)
     if segment is table.segments[0] and table.facts.row_of(table.load)["engine_serialises"]:
         yield Evidence("the engine of the load sends its I/Os one after another", _SERIALISED_WEIGHT)
 
@@ -205,7 +205,7 @@ def _too_many_for_threads(table: PlaceTable, queue: HostQueue) -> bool:
     return sleeping and 0 < _MIN_WAITING_PER_THREAD * threads < queue.waiting
 
 
-def _other_steps_evidence(table: PlaceTable, queue: HostQueue) -> Iterator[Evidence]:
+def other_steps_evidence(table: PlaceTable, queue: HostQueue) -> Iterator[Evidence]:
     """Evidence that a queue has free slots, because it held a different number of I/Os in another step."""
     others = _in_other_steps(table, queue)
     if (held := _held_more(table, queue)) is not None:

@@ -15,8 +15,8 @@ from sanpath.topology.paths import machines_of
 from sanpath.units import count, duration, outstanding
 from sanpath.verdict.evidence.likelihoods import at_limit, fewer_slots, free_slots, full_queue
 from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Evidence, conclusion_of
-from sanpath.verdict.hypotheses.queues import OVERTURN, is_held_back, waiting_below
-from sanpath.verdict.places.host_queues import DEPTH_ERROR, devices_with_unread_slots
+from sanpath.verdict.hypotheses.queues import OVERTURN, is_held_back, other_steps_evidence, waiting_below
+from sanpath.verdict.places.host_queues import DEPTH_ERROR, HostQueue, devices_with_unread_slots, in_slots_of
 from sanpath.verdict.places.latency_segment import LatencySegment
 from sanpath.verdict.places.segments import REQUEST_BYTES, in_flight_by_segment, segments_alone
 from sanpath.verdict.places.submission import threads_of
@@ -72,11 +72,22 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         slots = ()
     elif unread:
         words, weight, entity = "how many I/Os the initiator lets through was not read", 0.0, unread[0]
-        # I/Os may wait for the initiator above a device with free slots.
-        explains |= {index for index, segment in enumerate(table.segments) if waits_with_free_slots(table, segment)}
+        # I/Os may wait for the initiator above a device with free slots: then those in the device are its I/Os.
+        for index, segment in enumerate(table.segments):
+            if segment.queue is not None and waits_with_free_slots(table, segment):
+                explains |= {index}
+                slots = (*_device_evidence(table, segment.queue), *waiting)
     else:
         return
     yield _unread_claim(table, "hba", entity, explains, (Evidence(words, weight), *slots), _ADAPTER_PRIOR)
+
+
+def _device_evidence(table: PlaceTable, queue: HostQueue) -> Iterator[Evidence]:
+    """Evidence about an initiator for which I/Os wait above a device: what it lets through is in the device."""
+    admitted = in_slots_of(table.facts, table.load, queue)
+    words = f"{admitted:.1f} I/Os are in {queue.entity} on average, which are all that it lets through there"
+    yield Evidence(words, full_queue(admitted, table.facts.in_flight_in(table.load.step)))
+    yield from other_steps_evidence(table, queue)
 
 
 def waits_with_free_slots(table: PlaceTable, segment: LatencySegment) -> bool:
