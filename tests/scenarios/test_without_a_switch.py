@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
 from sanpath.diagnosis.model import Diagnosis
+from sanpath_collectors.linux_host.tables import HBA
+from tests.support.recording import Number, RecordingBuilder
 from tests.support.san import ARRAY_PORT, HOST_PORT, KIB, AtArray, Flow, Port, San
 from tests.support.stories import judged
 
@@ -85,3 +88,42 @@ def test_target_ports_that_can_carry_more_or_that_no_path_leads_to_are_not_accus
     lun_paths = [(HOST_PORT.device, target.device) for target in targets[:targets_with_path]]
     found = plateau(tmp_path, [port(HOST_PORT, 32), *targets], share * PAYLOAD / (64 * KIB), lun_paths)
     assert not any(bottleneck.entity.startswith("array_port:") for bottleneck in found.verdict.bottlenecks)
+
+
+@dataclass(slots=True)
+class Counting(San):
+    """The hypervisor's host counts the bytes of its adapters. `moved`: adapter → bytes a second that it reads."""
+
+    moved: Mapping[str, float] = field(default_factory=dict)
+
+    def _configuration(self, out: RecordingBuilder) -> None:
+        San._configuration(self, out)
+        out.source("os", "linux_host", HBA)
+        for made in (HOST_PORT, SECOND):
+            ids = {"wwpn": (made.wwpn,)}
+            out.entity("os", "hba", made.device, f"esx7/{made.device}", ids, {"technology": "fibre_channel"})
+        for at in range(int(self.steps[-1].end) + 2):
+            out.poll("os", at)
+            counted: dict[str, dict[str, Number]] = {
+                hba: {"bytes_rx_total": round(rate * at), "bytes_tx_total": 0, "link_speed_bits_per_second": 32e9}
+                for hba, rate in self.moved.items()
+            }
+            out.samples("os", HBA, at, counted)
+
+
+@pytest.mark.parametrize(("second", "names"), [(0.0, {"array_port:fa1/CT0.FC0"}), (0.5, set())], ids=str)
+def test_a_target_port_whose_only_initiator_is_idle_carries_nothing(
+    tmp_path: Path, second: float, names: set[str]
+) -> None:
+    """Each initiator has a path to a target port of its own. One carries as much as one of them can."""
+    targets = [port(made, 4) for made in (ARRAY_PORT, SECOND_TARGET)]
+    ports = [port(HOST_PORT, 32), port(SECOND, 32), *targets]
+    lun_paths = [(HOST_PORT.device, ARRAY_PORT.device), (SECOND.device, SECOND_TARGET.device)]
+    moved = {HOST_PORT.device: (1 - second) * PAYLOAD, SECOND.device: second * PAYLOAD}
+    san = Counting(tmp_path, ports=ports, leave_out={"switch"}, lun_paths=lun_paths, moved=moved)
+    ops = PAYLOAD / (64 * KIB)
+    for in_flight in (64, 128):
+        array = {"read": AtArray(0.0003, san=None)}
+        san.step(f"q{in_flight}", in_flight, read=Flow(ops, in_flight / ops), array=array)
+    verdict = judged(san.write()).verdict
+    assert {name for b in verdict.bottlenecks for name in (b.entity, *b.coincident)} == names

@@ -208,6 +208,9 @@ def _uncounted(table: PlaceTable, counted_ends: Set[str]) -> Iterator[PathLink]:
         uncounted = [cable for cable in at_side if cable.id not in counted]
         # If some of them carried the load in other steps, only those count.
         links = [cable for cable in uncounted if cable.id in carried] or uncounted
+        # Ports to which only initiators lead that count hardly any of its bytes do not carry it.
+        least = LOADED * load.bytes_per_second
+        links = [cable for cable in links if _max_load_bytes(table, targets.get(cable.id, set())) >= least] or links
         speeds = [cable_capacity(table.facts.topology, table.facts.tables["link"], cable) for cable in links]
         known_speeds = [speed for speed in speeds if speed is not None]
         if not known_speeds or len(known_speeds) < len(links):
