@@ -18,6 +18,7 @@ from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import array_side, array_time
 from sanpath.facts.table import number
 from sanpath.units import iops
+from sanpath.verdict.evidence.healthy import requested_rate
 from sanpath.verdict.evidence.step import unread_parts
 from sanpath.verdict.model import Judgement
 from sanpath.verdict.run_verdict import lightest_judgement
@@ -138,8 +139,10 @@ def predict(facts: Facts, judgements: Sequence[Judgement], judged: Judgement, ch
     is_raised = high >= min(c.ops_per_second[1] for c in before) * 0.999
     if is_raised:
         high = max(high, load.ops_per_second)
-    if replace(change, slots={}, in_flight=None) == UNCHANGED:
-        # The throughput of a closed loop is concave: k times the I/Os give at most k times the throughput.
+    is_counted = all(c.in_flight is not None for c in before if c.entity in change.slots)
+    if replace(change, slots={}, in_flight=None) == UNCHANGED and is_counted:
+        # The throughput of a closed loop is concave: k times the I/Os give at most k times the throughput. How many a
+        # queue let through whose slots were not counted is not known.
         gain = _admitted(after, in_flight) / _admitted(before, load.in_flight_measured)
         high = min(high, load.ops_per_second * max(1.0, gain))
     likely = _likely(after, in_flight, r0, high)
@@ -147,7 +150,9 @@ def predict(facts: Facts, judgements: Sequence[Judgement], judged: Judgement, ch
     low = min(highest * _headroom(facts, load), max(min(highest, likely_low), (1 - _MODEL_ERROR) * likely_low))
     if is_raised:
         low = max(low, load.ops_per_second)
-    if change == Change(in_flight=change.in_flight):
+    # Steps of a load with a rate of its own differ by that rate, whatever is in flight.
+    is_paced = judged.kind == "demand_limited" or requested_rate(facts, load) is not None
+    if change == Change(in_flight=change.in_flight) and not is_paced:
         (low, high), likely = _as_measured(facts, load, in_flight, (low, high), likely)
     return Prediction(
         *recorded,

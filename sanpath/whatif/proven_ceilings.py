@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from sanpath.diagnosis.model import Interval
 from sanpath.facts.facts import Facts
 from sanpath.facts.load.loads import AT_LEAST_AS_FAST, LoadFacts
 from sanpath.facts.table import FactRow, number
+from sanpath.verdict.evidence.healthy import requested_rate
 from sanpath.verdict.model import Judgement
 from sanpath.verdict.places.host_queues import below_queues
 from sanpath.whatif.ceilings import Ceiling, ceilings
@@ -29,7 +30,15 @@ def all_ceilings(facts: Facts, change: Change, r0: Interval | None, judged: Sequ
     computed = {ceiling.entity for ceiling in found}
     if (used := used_paths(facts, load, change)) is not None and used.policy.switch_operations is not None:
         computed.add("path_policy")
-    return found + _proven(judged, change, computed)
+    return [*found, *_asked(facts, load), *_proven(judged, change, computed)]
+
+
+def _asked(facts: Facts, load: LoadFacts) -> Iterator[Ceiling]:
+    """The requested rate of a load: whatever is relieved, it asks for no more."""
+    if (rate := requested_rate(facts, load)) is not None:
+        share = load.ops_per_second / facts.ops_per_second_in(load.step)
+        asked = share * max(rate.requested_ops_per_second, rate.reached_ops_per_second)
+        yield Ceiling(load.entity, (asked, asked), "which asks for no more")
 
 
 def _proven(judged: Sequence[Judgement], change: Change, computed: set[str]) -> list[Ceiling]:

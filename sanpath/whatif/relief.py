@@ -20,6 +20,9 @@ from sanpath.whatif.next_limit import faster_link
 _WORTHWHILE_GAIN = 1.1
 """Smallest ratio of ceilings that makes a relief worth a separate change."""
 
+_LOADS_OWN = ("generator_limited", "demand_limited")
+"""Verdicts of a load that sends no more I/Os: a queue below it that lets more through changes nothing."""
+
 
 def relief(facts: Facts, judgement: Judgement, ceiling: Ceiling | None) -> tuple[Change, str]:
     """The change that relieves the limit of a step, with all coincident elements together, and its description.
@@ -29,7 +32,8 @@ def relief(facts: Facts, judgement: Judgement, ceiling: Ceiling | None) -> tuple
     """
     load = judgement.load
     if not judgement.bottlenecks:
-        if ceiling is not None and ceiling.in_flight is not None and ceiling.entity != load.entity:
+        is_queue = ceiling is not None and ceiling.in_flight is not None and ceiling.entity != load.entity
+        if ceiling is not None and is_queue and judgement.kind not in _LOADS_OWN:
             return Change(slots={ceiling.entity: float("inf")}), f"{ceiling.entity} lets all I/Os through"
         if judgement.kind == "concurrency_limited":
             total = facts.in_flight_in(load.step)

@@ -17,6 +17,7 @@ from sanpath.whatif.ceilings import ceilings
 from sanpath.whatif.change import Change
 from sanpath.whatif.predict import Prediction, explaining, predict
 from sanpath.whatif.relief import relief
+from sanpath.whatif.what_if import what_if
 from tests.scenarios.test_array_layers import LimitedSan
 from tests.scenarios.test_figures import with_figures
 from tests.scenarios.test_paths_in_turn import HOST_LINKS, over_two
@@ -165,3 +166,14 @@ def test_a_limit_of_zero_is_none(tmp_path: Path) -> None:
         for limit in (0.0, float("inf"))
     )
     assert zero.predicted_ops_per_second == none.predicted_ops_per_second
+
+
+def test_a_queue_below_a_full_generator_is_no_relief(tmp_path: Path) -> None:
+    """A process uses all of its core. 5 of its 64 I/Os are at the disk, and the others wait in it."""
+    san = San(tmp_path / "r.sanpath", ports=[fast(HOST_PORT), fast(ARRAY_PORT)], guest_queue_depth=None)
+    ports = {port.name: (1e6, NOTHING) for port in san.ports}
+    for n, ops, at_disk, core in ((1, 1_200.0, 1.0, 0.2), (64, 6_600.0, 5.3, 1.0)):
+        disk, array = {"read": Flow(ops, at_disk / ops)}, {"read": AtArray(7e-4, san=2e-5)}
+        san.step(f"q{n}", n, read=Flow(ops, n / ops), ports=ports, disk=disk, array=array, cpu=core)
+    found = what_if(*judge_recording(san.write()), [], relieve=True)
+    assert "lets all I/Os through" not in str(found.relieved)

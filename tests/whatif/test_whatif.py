@@ -20,10 +20,11 @@ from sanpath.views.whatif import as_text
 from sanpath.whatif.predict import Prediction, closed_loop
 from sanpath.whatif.what_if import WhatIf, what_if
 from tests.support.esx_san import DEVICE, EsxSan, over_first_path
-from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
+from tests.support.san import ARRAY_PORT, HOST_PORT, KIB, AtArray, Flow, San
 from tests.support.stories import NOTHING, SECOND_HBA, SECOND_TARGET, X, fast, published, recorded
 
 HOST, ARRAY = "switch_port:sw1/fc1/7", "switch_port:sw1/fc1/1"
+IDLE = {port.name: (1e6, NOTHING) for port in (HOST_PORT, ARRAY_PORT)}
 BOTH = (f"{HOST}.speed=8GFC", f"{ARRAY}.speed=8GFC")
 
 
@@ -188,6 +189,38 @@ def test_what_nothing_explains_is_not_predicted(tmp_path: Path) -> None:
     assert found.predicted_ops_per_second is None
     assert found.unknown is not None
     assert found.unknown.startswith("2,000 IOPS are less than any known limit allows")
+
+
+@pytest.mark.parametrize(("slots", "held"), [(8, 8.0), (8, 8.6), (None, 8.0)])
+def test_a_queue_that_limits_gains_by_more_slots_whether_or_not_its_slots_were_counted(
+    tmp_path: Path, slots: int | None, held: float
+) -> None:
+    """8 of 16 I/Os are at the disk, and one alone takes 3 ms."""
+    san = San(tmp_path / "r.sanpath", ports=[fast(HOST_PORT), fast(ARRAY_PORT)], guest_queue_depth=slots)
+    for n, ops, at_disk in ((1, 330.0, 1.0), (16, 2_640.0, held)):
+        disk, array = {"read": Flow(ops, at_disk / ops)}, {"read": AtArray(3e-3, san=2e-5)}
+        san.step(f"q{n}", n, block=8 * KIB, read=Flow(ops, n / ops), ports=IDLE, disk=disk, array=array)
+    found = last(san.write(), relieve=True)
+    assert found.predicted_ops_per_second is not None
+    assert found.predicted_ops_per_second[1] == pytest.approx(2 * 2_640, rel=0.05)
+
+
+@pytest.mark.parametrize(("rate", "most"), [(500.0, 500.0), (None, 2_000.0)])
+def test_more_outstanding_ios_and_other_steps_bring_no_more_than_is_asked_for(
+    tmp_path: Path, rate: float | None, most: float
+) -> None:
+    """One of 8 I/Os is outstanding, and 4 in a step that asks for 2,000."""
+    san = San(
+        tmp_path / "r.sanpath", ports=[fast(HOST_PORT), fast(ARRAY_PORT)], about={"requested_ops_per_second": rate}
+    )
+    for n, ops in ((4, 2_000.0), (1, 500.0)):
+        flow, array = Flow(ops, n / ops), {"read": AtArray(1.9e-3, san=2e-5)}
+        offered = 8 if rate else n
+        disk = {"read": flow}
+        san.step(f"q{n}", offered, read=flow, ports=IDLE, disk=disk, array=array, rate_limited=rate is not None)
+    found = last(san.write(), "load:fio.in_flight=4")
+    assert found.predicted_ops_per_second is not None
+    assert found.predicted_ops_per_second[1] == pytest.approx(most, rel=0.05)
 
 
 @pytest.mark.parametrize(
