@@ -17,6 +17,7 @@ from sanpath.facts.facts import Facts
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import array_side, array_time
 from sanpath.facts.table import number
+from sanpath.topology.paths import machines_of
 from sanpath.units import iops
 from sanpath.verdict.evidence.healthy import requested_rate
 from sanpath.verdict.evidence.step import unread_parts
@@ -28,6 +29,8 @@ from sanpath.whatif.next_limit import order
 from sanpath.whatif.proven_ceilings import all_ceilings, array_dominates
 from sanpath.whatif.queue_slots import unread_queue_reason
 
+_NO_GAIN = 1.01
+"""Ratio of the predicted throughput to the present one up to which a change gains nothing."""
 _EXPLAINED_RATIO = 0.85
 """Ratio of a step's throughput to such a closed loop's from which the known ceilings explain the step."""
 _MAX_IN_FLIGHT = 10_000
@@ -131,7 +134,9 @@ def predict(facts: Facts, judgements: Sequence[Judgement], judged: Judgement, ch
     if not after:
         return Prediction(*recorded, limit, unknown="the next limit is not known")
     first, in_flight = after[0], in_flight_under(facts, load, change)
-    if len(load.roots) > 1 and first.entity in change.speeds and first.ops_per_second[1] < load.ops_per_second:
+    is_slower = first.entity in change.speeds and first.ops_per_second[1] < load.ops_per_second
+    gains_nothing = change != UNCHANGED and first.ops_per_second[1] <= _NO_GAIN * load.ops_per_second
+    if len(load.roots) > 1 and (is_slower or (gains_nothing and _is_of_one_machine(facts, load, first.entity))):
         reason = f"{first.entity} would limit one of several loads, but not the others"
         return Prediction(*recorded, limit, unknown=reason)
     high = first.ops_per_second[1]
@@ -167,6 +172,17 @@ def predict(facts: Facts, judgements: Sequence[Judgement], judged: Judgement, ch
         tuple(after),
         untested(facts, judgements, judged, change, high),
     )
+
+
+def _is_of_one_machine(facts: Facts, load: LoadFacts, entity: str) -> bool:
+    """Whether a device, volume or link belongs to some of the machines of a load, so that the others' I/Os do not
+    pass it."""
+    topology, rows = facts.topology, facts.tables["link"].select(step=load.step, entity=entity)
+    ends = {str(row[end]) for row in rows for end in ("sender", "receiver")} & topology.entities.keys()
+    if entity in topology.entities:
+        ends |= {entity, *topology.related(entity, "backed_by", "lun")}
+    owners = {machine for end in ends for machine in topology.related(end, "attached_to")}
+    return bool(owners) and not owners.issuperset(m for root in load.roots for m in machines_of(topology, root))
 
 
 def ceilings_under(facts: Facts, judgements: Sequence[Judgement], judged: Judgement, change: Change) -> list[Ceiling]:

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from sanpath.diagnose import judge_recording
 from sanpath.views.words import confidence_lines, evidence_lines
-from tests.support.reading_hosts import SERVICE, Reads, reads_on_hosts
+from sanpath.whatif.what_if import what_if
+from tests.support.reading_hosts import SERVICE, Reads, reads_on_hosts, recorded_reads
 
 
 def test_the_full_queue_of_the_host_that_waits_is_named(tmp_path: Path) -> None:
@@ -126,3 +128,11 @@ def test_a_control_group_that_two_hosts_fill_is_told_of_both(tmp_path: Path) -> 
     found = reads_on_hosts(tmp_path, db1=limited, db2=limited, db3=Reads(20, 20))
     hosts = {b.entity.partition("/")[0] for b in found.verdict.bottlenecks}
     assert hosts == {"cgroup:db1", "cgroup:db2"}
+
+
+def test_a_limit_of_another_host_does_not_take_what_lifting_one_brings(tmp_path: Path) -> None:
+    """db1 is in a control group that it fills, and db2's device is full. Each has half of the reads."""
+    ops = 8 / SERVICE
+    db1, db2 = Reads(64, 8, limit=ops), Reads(64, 8, depth=8)
+    (lifted,) = what_if(*judge_recording(recorded_reads(tmp_path, db1=db1, db2=db2)), [], relieve=True).steps
+    assert lifted.predicted_ops_per_second is None or lifted.predicted_ops_per_second[1] > 2.1 * ops
