@@ -211,8 +211,34 @@ def _adapters_with_paths(topology: Topology, paths: Iterable[str], adapters: Seq
 
 
 def paths_of_luns(topology: Topology, luns: Iterable[str]) -> list[str]:
-    """Return the paths of multipath LUNs."""
-    return [path for lun in luns for path in topology.members(lun, "path")]
+    """Return the paths of multipath LUNs, and of those that logical volumes are made of."""
+    all_luns = list(dict.fromkeys(luns))
+    for lun in all_luns:
+        all_luns += [part for part in topology.members(lun, "lun") if part not in all_luns]
+    return [path for lun in all_luns for path in topology.members(lun, "path")]
+
+
+def parts_without_volume(topology: Topology, load: str) -> list[str]:
+    """Return the LUNs that the logical volumes of a load are made of, and whose volumes no source reports."""
+    own = luns_of(topology, load)
+    luns = list(own)
+    found: list[str] = []
+    for lun in luns:
+        parts = topology.members(lun, "lun")
+        if topology.related(lun, "backed_by", "volume"):
+            continue
+        if lun not in own and (not parts or topology.members(lun, "path")):
+            found.append(lun)
+        else:
+            luns += [part for part in parts if part not in luns]
+    return found
+
+
+def unread_ports_of_parts(topology: Topology, load: str) -> list[str]:
+    """Return the target ports of no known array that paths of such LUNs lead to."""
+    paths = paths_of_luns(topology, parts_without_volume(topology, load))
+    ports = dict.fromkeys(port for path in paths for port in topology.related(path, "targets", "array_port"))
+    return [port for port in ports if not topology.related(port, "member_of", "array")]
 
 
 def targets_of(topology: Topology, *loads: str) -> tuple[set[str], set[str]]:
@@ -356,6 +382,7 @@ def _paths(topology: Topology, load: str) -> list[IoPath]:
         return []
     ports, volumes = _targets(topology, load)
     arrays = {array for volume in volumes for array in topology.related(volume, "member_of", "array")}
+    unread_ports = unread_ports_of_parts(topology, load)
     is_unread = _is_one_of(topology, load, topology.with_unread_volume)
     by_ends = {
         frozenset((cable.switch_port, device)): cable for cable in cables(topology) for device in cable.devices
@@ -371,7 +398,9 @@ def _paths(topology: Topology, load: str) -> list[IoPath]:
         towards_hba = cast("dict[str, list[str]]", found)
         for port in topology.of_kind("array_port"):
             array = next(iter(topology.related(port.id, "member_of", "array")), "")
-            if (ports and port.id not in ports) or (arrays and array not in arrays):
+            # A part of a logical volume may be on an array that is not read.
+            is_elsewhere = arrays and array not in arrays and port.id not in unread_ports
+            if (ports and port.id not in ports) or is_elsewhere:
                 continue
             if is_unread and array and topology.members(array, "volume"):
                 continue

@@ -8,7 +8,7 @@ from math import isclose
 
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, FactTable, number
-from sanpath.topology.paths import io_paths, machine_luns, targets_of
+from sanpath.topology.paths import io_paths, machine_luns, parts_without_volume, targets_of
 from sanpath.topology.topology import Topology
 
 SHARED = 0.05
@@ -19,6 +19,9 @@ _SAME_SIZE_TOLERANCE = 0.05
 """The array's I/Os are those of the load, neither split nor merged, if mean sizes agree within this ratio."""
 _LATE_RATIO = 0.2
 """Largest share of a load that its volumes may seem to lack because one of their windows is late."""
+_MOST_RATIO = 0.75
+"""Share of a load's bytes that an array's times must be of to be the load's: sanpath's own choice, because a window
+may be late."""
 _FEW_OPERATIONS_RATIO = 0.02
 """Share of foreign I/Os from which they may change the array's mean, however few their bytes. A share below the
 sampling error of the load's throughput is no evidence of foreign I/Os."""
@@ -64,6 +67,8 @@ def array_side(topology: Topology, load: LoadFacts, tables: Mapping[str, FactTab
     The array's row, whose samples are more frequent, is used if nearly all of its bytes belong to the test. If only
     the volume reports the test's own operations, the volume's row is used."""
     row = _own_array_side(topology, load, tables)
+    if row is not None and _has_other_volumes(topology, load, row):
+        row = None
     if load.whole is None or (row is not None and _has_test_operations(load, row)):
         return row
     # The mean over the I/Os of all parts is also each part's, if the parts have the same latency.
@@ -77,6 +82,14 @@ def array_side(topology: Topology, load: LoadFacts, tables: Mapping[str, FactTab
         "bytes_per_second": load.bytes_per_second,
         "foreign_ratio": _foreign_ratio(load.whole, of_whole),
     }
+
+
+def _has_other_volumes(topology: Topology, load: LoadFacts, row: FactRow) -> bool:
+    """Return whether a row has clearly fewer bytes than the load because of volumes that no source reports: its times
+    are then not those of all I/Os."""
+    if not row["bytes_per_second"] or number(row, "bytes_per_second") >= _MOST_RATIO * load.bytes_per_second:
+        return False
+    return any(parts_without_volume(topology, root) for root in load.roots)
 
 
 def judged_sides(

@@ -12,7 +12,7 @@ from sanpath.facts.load.loads import flat_beyond, flat_over_load
 from sanpath.facts.storage.load_volumes import volumes_of
 from sanpath.facts.table import FactRow, number
 from sanpath.model import Layer
-from sanpath.topology.paths import array_of
+from sanpath.topology.paths import array_of, unread_ports_of_parts
 from sanpath.units import duration, percent
 from sanpath.verdict.evidence.likelihoods import NO_BURSTS, UNEXPLAINED, at_limit, excess_weight
 from sanpath.verdict.evidence.step import array_slowed_down
@@ -104,7 +104,10 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
 def _unread_array_claim(table: PlaceTable) -> Iterator[Claim]:
     """A claim for an array whose own time was not read, or is a mean over several hosts' I/Os. The utilisation of its
     parts does not depend on whose I/Os they serve."""
-    for entity in table.arrays or [path.array_port for path in table.paths][:1] or sorted(table.targets)[:1]:
+    arrays = table.arrays or [path.array_port for path in table.paths][:1] or sorted(table.targets)[:1]
+    roots, topology = table.load.roots, table.facts.topology
+    unread = [port for root in roots for port in unread_ports_of_parts(topology, root) if port not in arrays]
+    for entity in (*arrays, *unread[:1]):
         rows = table.rows("array", direction=table.load.direction, entity=entity)
         row: FactRow = next(iter(rows), table.array or {})
         late, is_shared = _read_late(table), row.get("array_seconds") is not None
