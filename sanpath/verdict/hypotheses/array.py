@@ -106,7 +106,7 @@ def _unread_array_claim(table: PlaceTable) -> Iterator[Claim]:
     parts does not depend on whose I/Os they serve."""
     arrays = table.arrays or [path.array_port for path in table.paths][:1] or sorted(table.targets)[:1]
     roots, topology = table.load.roots, table.facts.topology
-    unread = [port for root in roots for port in unread_ports_of_parts(topology, root) if port not in arrays]
+    unread = [port for root in roots for port in unread_ports_of_parts(topology, root)] if table.arrays else []
     for entity in (*arrays, *unread[:1]):
         rows = table.rows("array", direction=table.load.direction, entity=entity)
         row: FactRow = next(iter(rows), table.array or {})
