@@ -122,6 +122,18 @@ def test_what_one_of_two_hosts_alone_would_do_is_not_guessed(tmp_path: Path) -> 
     assert shared.untested[0].startswith("a different split between the loads")
 
 
+def test_a_full_link_of_one_host_does_not_take_what_a_faster_one_of_the_other_brings(tmp_path: Path) -> None:
+    """2GFC is full at both hosts, and only one of them gets a faster link."""
+    san = TwoHosts(tmp_path, ports=[fast(HOST_PORT, 2), fast(OTHER_HOST, 2), fast(ARRAY_PORT)])
+    half = (COUNTED / 2, NOTHING)
+    ports = {"fc1/7": half, "fc1/9": half, "fc1/1": (COUNTED, NOTHING)}
+    san.step("both", 128, read=Flow(X, 128 / X), seconds=40, ports=ports, array={"read": AtArray(0.00035)})
+    facts, judgements = judge_recording(san.write())
+    (faster,) = what_if(facts, judgements, ("switch_port:sw1/fc1/7.speed=8GFC",), relieve=False).steps
+    assert faster.unknown is not None
+    assert "would limit one of several loads" in faster.unknown
+
+
 @pytest.mark.parametrize("first_share", [0.5, 0.62])
 def test_paths_in_turn_are_judged_by_host(tmp_path: Path, first_share: float) -> None:
     """Each host's two links carry together what one of them can, and one maybe 0.19 of the whole test: four links are
