@@ -72,22 +72,25 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         slots = ()
     elif unread:
         words, weight, entity = "how many I/Os the initiator lets through was not read", 0.0, unread[0]
+        below = explains
         # I/Os may wait for the initiator above a device with free slots: then those in the device are its I/Os.
         for index, segment in enumerate(table.segments):
             if segment.queue is not None and waits_with_free_slots(table, segment):
                 explains |= {index}
-                slots = (*_device_evidence(table, segment.queue), *waiting)
+                in_device = _in_device(table, segment.queue)
+                # What is known of fewer places says less for it.
+                least = min((in_device, *_slot_evidence(table, max(below))), key=lambda evidence: evidence.weight)
+                slots = (least, *other_steps_evidence(table, segment.queue), *waiting)
     else:
         return
     yield _unread_claim(table, "hba", entity, explains, (Evidence(words, weight), *slots), _ADAPTER_PRIOR)
 
 
-def _device_evidence(table: PlaceTable, queue: HostQueue) -> Iterator[Evidence]:
+def _in_device(table: PlaceTable, queue: HostQueue) -> Evidence:
     """Evidence about an initiator for which I/Os wait above a device: what it lets through is in the device."""
     admitted = in_slots_of(table.facts, table.load, queue)
     words = f"{admitted:.1f} I/Os are in {queue.entity} on average, which are all that it lets through there"
-    yield Evidence(words, full_queue(admitted, table.facts.in_flight_in(table.load.step)))
-    yield from other_steps_evidence(table, queue)
+    return Evidence(words, full_queue(admitted, table.facts.in_flight_in(table.load.step)))
 
 
 def waits_with_free_slots(table: PlaceTable, segment: LatencySegment) -> bool:
