@@ -88,7 +88,7 @@ def parse_logins(entries: Iterable[Entry], known: Mapping[str, Port]) -> list[Lo
 def unquote_symbolic_name(name: str) -> str:
     """Return a symbolic name without its length and quotes.
 
-    >>> symbolic('[35] "QLE2694 FW:v9.03.00 DVR:v8.02.01-k4"')
+    >>> unquote_symbolic_name('[35] "QLE2694 FW:v9.03.00 DVR:v8.02.01-k4"')
     'QLE2694 FW:v9.03.00 DVR:v8.02.01-k4'
     """
     match = _QUOTED.fullmatch(name)

@@ -56,7 +56,7 @@ def answers(body: bytes, commands: Sequence[str]) -> list[Output]:
     """Return an answer for each command, in their order. Raises UNREADABLE if the body is not an answer of NX-API.
 
     >>> answers(b'{"jsonrpc": "2.0", "result": null, "id": 1}', ["show zoneset active"])
-    [Shown(body={}, error='')]
+    [Output(body={}, error='')]
     """
     listed = json_objects(json_answer(body, commands[0]), or_one=True)
     by_number = {

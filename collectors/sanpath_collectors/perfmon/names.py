@@ -15,7 +15,7 @@ import yaml
 def fold(name: str) -> str:
     """Return a name in a normalised form for comparisons.
 
-    >>> folded("Longueur  moyenne de file d’attente")
+    >>> fold("Longueur  moyenne de file d’attente")
     "longueur moyenne de file d'attente"
     """
     # Get-Counter writes paths in lower case: a Turkish İ becomes an i there, and an i with a dot above elsewhere.
