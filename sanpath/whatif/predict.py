@@ -17,7 +17,7 @@ from sanpath.facts.facts import Facts
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import array_side, array_time
 from sanpath.facts.table import number
-from sanpath.topology.paths import machines_of
+from sanpath.topology.paths import hosts_of, machines_of
 from sanpath.units import iops
 from sanpath.verdict.evidence.healthy import requested_rate
 from sanpath.verdict.evidence.step import unread_parts
@@ -182,7 +182,8 @@ def _is_of_one_machine(facts: Facts, load: LoadFacts, entity: str) -> bool:
     if entity in topology.entities:
         ends |= {entity, *topology.related(entity, "backed_by", "lun")}
     owners = {machine for end in ends for machine in topology.related(end, "attached_to")}
-    return bool(owners) and not owners.issuperset(m for root in load.roots for m in machines_of(topology, root))
+    machines = ({*machines_of(topology, root), *hosts_of(topology, root)} for root in load.roots)
+    return bool(owners) and any(owners.isdisjoint(of_root) for of_root in machines)
 
 
 def ceilings_under(facts: Facts, judgements: Sequence[Judgement], judged: Judgement, change: Change) -> list[Ceiling]:

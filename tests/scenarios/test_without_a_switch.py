@@ -95,9 +95,18 @@ class Counting(San):
     """The hypervisor's host counts the bytes of its adapters. `moved`: adapter → bytes a second that it reads."""
 
     moved: Mapping[str, float] = field(default_factory=dict)
+    cabled: Sequence[tuple[Port, int]] = ()
+    """Ports of which the configuration names the switch port, by its number."""
 
     def _configuration(self, out: RecordingBuilder) -> None:
         San._configuration(self, out)
+        if self.cabled:
+            out.entity("config", "switch", "sw1")
+        for made, number in self.cabled:
+            out.entity("config", "switch_port", f"sw1/fc1/{number}", attributes={"speed_bits_per_second": 4e9})
+            out.say(f"switch_port:sw1/fc1/{number} member_of switch:sw1")
+            kind, device = ("array_port", "fa1") if number == 1 else ("hba", "esx7")
+            out.say(f"switch_port:sw1/fc1/{number} cabled_to {kind}:{device}/{made.device}")
         out.source("os", "linux_host", HBA)
         for made in (HOST_PORT, SECOND):
             ids = {"wwpn": (made.wwpn,)}
@@ -127,3 +136,22 @@ def test_a_target_port_whose_only_initiator_is_idle_carries_nothing(
         san.step(f"q{in_flight}", in_flight, read=Flow(ops, in_flight / ops), array=array)
     verdict = judged(san.write()).verdict
     assert {name for b in verdict.bottlenecks for name in (b.entity, *b.coincident)} == names
+
+
+@pytest.mark.parametrize("cabled", [(), ((HOST_PORT, 7), (SECOND, 8), (ARRAY_PORT, 1))], ids=["unknown", "known"])
+def test_a_port_whose_switch_is_known_carries_as_much_as_one_whose_switch_is_not(
+    tmp_path: Path, cabled: Sequence[tuple[Port, int]]
+) -> None:
+    """Both initiators have paths to both target ports, which together carry twice as much as the load asks for."""
+    targets = [port(made, 4) for made in (ARRAY_PORT, SECOND_TARGET)]
+    hbas = [port(HOST_PORT, 32), port(SECOND, 32)]
+    lun_paths = [(hba.device, target.device) for hba in hbas for target in targets]
+    moved = {hba.device: 0.5 * PAYLOAD for hba in hbas}
+    san = Counting(
+        tmp_path, ports=[*hbas, *targets], leave_out={"switch"}, lun_paths=lun_paths, moved=moved, cabled=cabled
+    )
+    ops = PAYLOAD / (64 * KIB)
+    for in_flight in (64, 128):
+        array = {"read": AtArray(0.0003, san=None)}
+        san.step(f"q{in_flight}", in_flight, read=Flow(ops, in_flight / ops), array=array)
+    assert judged(san.write()).verdict.grade == "C"

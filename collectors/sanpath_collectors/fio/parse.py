@@ -83,15 +83,15 @@ class Documents:
 
     A document begins with `{` and ends with `}`, each first on its line, as fio indents everything inside. Or it is
     a single line, as other programs rewrite it. What begins with the version of fio may be indented as a whole, or
-    follow other text on its line, as a value of another document does: then it ends where that line was indented.
-    Chunks may end anywhere. `list_keys`: a document of fio has a list under at least one of these keys; other
+    follow other text on its line, as a value of another document does: its last line is indented less than its first
+    key. Chunks may end anywhere. `list_keys`: a document of fio has a list under at least one of these keys; other
     documents are text.
     """
 
     def __init__(self, encoding: str = "utf-8", list_keys: Sequence[str] = ("jobs",)) -> None:
         self._buffer = ""
         self._searched = 0
-        self._unfinished: str | None = None
+        self._unfinished: int | None = None
         self._line_end_due = False
         self._decoder = codecs.getincrementaldecoder(encoding)("replace")
         self._list_keys = tuple(list_keys)
@@ -121,9 +121,9 @@ class Documents:
             output, self._line_end_due = output.removeprefix("\n"), False
         position, searched, self._searched = 0, self._searched, 0
         # The indentation of a document whose beginning was seen before, and is now that of the output.
-        indented, self._unfinished = self._unfinished, None
-        while (begin := _begin(output, position) if indented is None else (0, indented)) is not None:
-            (start, indentation), indented = begin, None
+        unfinished, self._unfinished = self._unfinished, None
+        while (begin := _begin(output, position) if unfinished is None else (0, unfinished)) is not None:
+            (start, indentation), unfinished = begin, None
             if start > position:
                 yield output[position:start]
                 position, searched = start, 0
@@ -161,28 +161,28 @@ class Documents:
         return parsed if is_status else None
 
 
-def _begin(text: str, position: int) -> tuple[int, str] | None:
-    """Where the next document begins, and the indentation of its last line. None: there is none.
+def _begin(text: str, position: int) -> tuple[int, int] | None:
+    """Where the next document begins, and how far its last line is indented at most. None: there is none.
 
     `position`: start of a line.
     """
     first = position if text.startswith("{", position) else text.find("\n{", position) + 1 or len(text)
     if (match := _FIRST_KEY.search(text, position, first)) is not None:
         line_start = max(position, text.rfind("\n", position, match.start()) + 1)
-        before = text[line_start : match.start()]
-        indentation = before[: len(before) - len(before.lstrip(" \t"))]
-        return (line_start if before == indentation else match.start()), indentation
-    return (first, "") if first < len(text) else None
+        is_first_on_line = not text[line_start : match.start()].strip(" \t")
+        key_indentation = len(match[0].rpartition('"fio')[0].rpartition("\n")[2])
+        return (line_start if is_first_on_line else match.start()), max(0, key_indentation - 1)
+    return (first, 0) if first < len(text) else None
 
 
-def _end(text: str, start: int, position: int, indentation: str) -> int | None:
+def _end(text: str, start: int, position: int, indentation: int) -> int | None:
     """The end of the document that begins at `start`; None: incomplete. `position`: it was searched up to there."""
     brace = text.index("{", start)
     line_end = text.find("\n", start)
     if line_end > start and text[brace + 1 : line_end].strip() and text[start:line_end].rstrip().endswith("}"):
         return line_end
-    last_line = re.compile(rf"\n{indentation}\}}") if indentation else _LAST_LINE
-    found = last_line.search(text, max(start, position - 2 - len(indentation)))
+    last_line = re.compile(rf"\n[ \t]{{0,{indentation}}}\}}") if indentation else _LAST_LINE
+    found = last_line.search(text, max(start, position - 2 - indentation))
     return found.end() if found is not None else None
 
 

@@ -34,7 +34,7 @@ _TEXTS = (
         "what Get-Counter prints on the screen",
         r'typeperf "\PhysicalDisk(*)\*" -si 1 -o disks.csv writes a log that sanpath reads',
     ),
-    (r"\S+ mounted on \S+|device \S+ mounted on \S+ with fstype nfs", "a statistic of NFS mounts", _NOT_READ),
+    (r"\S+:\S* mounted on \S+:$|device \S+ mounted on \S+ with fstype nfs", "a statistic of NFS mounts", _NOT_READ),
     (r"Target: iqn\.|\s+Iface Transport: ", "what iscsiadm prints", f"{_NOT_READ}; the source linux_host does, live"),
     (r"# hostname;interval;timestamp;", "what sadf -d prints", _SADF),
     (r"\s*<sysstat\s|<!DOCTYPE Configure PUBLIC [^>]{0,80}sysstat", "what sadf -x prints", _SADF),

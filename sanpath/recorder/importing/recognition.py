@@ -27,7 +27,10 @@ def recognised(file: ImportedFile, named: str | None) -> tuple[Spec, type[Result
 
     Raises UsageError: none reads it.
     """
-    status = file.path.stat()
+    try:
+        status = file.path.stat()
+    except OSError as error:
+        raise UsageError(f"{file.path}: {error.strerror}") from error
     match, refusal = _recognised(_Version(file.path, status.st_size, status.st_mtime_ns), named)
     if match is None:
         raise UsageError(refusal)

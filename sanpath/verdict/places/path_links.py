@@ -10,7 +10,7 @@ of each other, so a plateau at the joint rate of these links still identifies th
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Literal
 
@@ -208,9 +208,10 @@ def _uncounted(table: PlaceTable, counted_ends: Set[str]) -> Iterator[PathLink]:
         uncounted = [cable for cable in at_side if cable.id not in counted]
         # If some of them carried the load in other steps, only those count.
         links = [cable for cable in uncounted if cable.id in carried] or uncounted
-        # Ports to which only initiators lead that count hardly any of its bytes do not carry it.
+        # Links to which only initiators lead that count hardly any of its bytes do not carry it.
+        leading = {cable.id: _initiators_over(table, cable, targets) for cable in links}
         least = LOADED * load.bytes_per_second
-        links = [cable for cable in links if _max_load_bytes(table, targets.get(cable.id, set())) >= least] or links
+        links = [cable for cable in links if _max_load_bytes(table, leading[cable.id]) >= least] or links
         speeds = [cable_capacity(table.facts.topology, table.facts.tables["link"], cable) for cable in links]
         known_speeds = [speed for speed in speeds if speed is not None]
         if not known_speeds or len(known_speeds) < len(links):
@@ -220,9 +221,8 @@ def _uncounted(table: PlaceTable, counted_ends: Set[str]) -> Iterator[PathLink]:
         slowest = tuple(cable for cable, own in zip(links, speeds, strict=True) if own == speed)
         counted_rows = [counted[cable.id] for cable in at_side if cable.id in counted]
         elsewhere = sum(number(r, "bytes_per_second") - number(r, "foreign_bytes_per_second") for r in counted_rows)
-        leading = {path.hba for path in table.paths for cable in links if cable in path.cables}
-        leading |= {hba for cable in links for hba in targets.get(cable.id, ())}
-        moved = min(max(0.0, load.bytes_per_second - elsewhere), _max_load_bytes(table, leading))
+        initiators = {hba for cable in links for hba in leading[cable.id]}
+        moved = min(max(0.0, load.bytes_per_second - elsewhere), _max_load_bytes(table, initiators))
         payload = speed.data_bytes_per_second * payload_ratio(speed.technology, load.operation_bytes)
         ceiling = payload * len(links)
         carriers = f"one link of {speed.name} carries"
@@ -243,6 +243,11 @@ def _uncounted(table: PlaceTable, counted_ends: Set[str]) -> Iterator[PathLink]:
             cables=slowest,
             speed=speed,
         )
+
+
+def _initiators_over(table: PlaceTable, cable: Cable, targets: Mapping[str, Set[str]]) -> set[str]:
+    """Return the initiators whose paths cross a cable, or lead to a target port without a known switch port."""
+    return {path.hba for path in table.paths if cable in path.cables} | targets.get(cable.id, set())
 
 
 def initiators_by_target(table: PlaceTable) -> dict[str, set[str]]:

@@ -115,6 +115,17 @@ def test_a_document_without_end_is_given_up_before_it_fills_the_memory() -> None
 
 
 @pytest.mark.parametrize("size", [1, 7, 100_000])
+@pytest.mark.parametrize("before", ["    result: ", "  >> ", "\t"])
+def test_a_document_ends_where_it_does_whatever_stands_before_it(before: str, size: int) -> None:
+    inner = [json.loads(printed.document(at, printed.job("a", 0, 100, 1000))) for at in (10, 40)]
+    text = b"".join(before.encode() + json.dumps(each, indent=2).encode() + b"\n" for each in inner)
+    documents = Documents()
+    found = [doc for at in range(0, len(text), size) for doc in documents.feed(text[at : at + size])[0]]
+    assert found == inner
+    assert documents.remaining() == ""
+
+
+@pytest.mark.parametrize("size", [1, 7, 100_000])
 @pytest.mark.parametrize("indent", [1, 2, 4])
 def test_documents_inside_of_another_one_are_those_that_are_in_it(indent: int, size: int) -> None:
     jobs = [(at, printed.job(name, 0, 100, 1000)) for name, at in (("a", 10), ("b", 40))]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
@@ -68,6 +69,18 @@ def test_a_run_without_its_header_has_the_options_of_its_own_command(of_run: int
     text = "".join(run(number, "header" if number == of_run else "") for number in range(3))
     offered = Reported.of_report(text.encode()).reported("step-begin", "offered")
     assert offered == list(DEPTHS)
+
+
+@pytest.mark.parametrize("is_after", [False, True])
+def test_a_header_has_the_options_of_its_run_where_the_command_has_only_variables(is_after: bool) -> None:
+    """Nothing is between header and results. `is_after`: the shell prints the command after the header."""
+    text = ""
+    for number in range(3):
+        header, _, results = run(number, "command").partition("...\nfio-3.13\nStarting 1 process\n")
+        shown = run(number).partition("a: (g=0)")[0]
+        shown = re.sub(r"--iodepth=\d+ --rw=\w+", "--iodepth=$DEPTH --rw=$KIND", shown)
+        text += header + shown + results if is_after else shown + header + results
+    assert Reported.of_report(text.encode()).reported("step-begin", "offered") == list(DEPTHS)
 
 
 @pytest.mark.parametrize("of_run", [1, 2])

@@ -222,14 +222,14 @@ class NormalText:
             is_of_next_run = bool(self._next_commanded)
             completed = self.finish() if is_of_next_run or self._is_of_another_status(entry) else None
             if is_of_next_run:
-                self._headers = Headers()
+                self._headers = Headers() if self._has_used_headers else self._headers
                 self._take_command()
             self._begin(entry)
             self._has_whole_entry, self._ended = True, False
         elif header := Header.of(line):
             completed = self.finish()
-            # A header after the banner belongs to the next run.
-            if (self._version and self._client is None) or not self._headers:
+            # A header after the banner, or after results, belongs to the next run.
+            if (self._version and self._client is None) or not self._headers or self._has_used_headers:
                 self._headers = Headers()
                 self._take_command()
             self._headers.add(self._client, header)
