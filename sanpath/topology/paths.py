@@ -213,8 +213,11 @@ def _adapters_with_paths(topology: Topology, paths: Iterable[str], adapters: Seq
 def paths_of_luns(topology: Topology, luns: Iterable[str]) -> list[str]:
     """Return the paths of multipath LUNs, and of those that logical volumes are made of."""
     all_luns = list(dict.fromkeys(luns))
+    known = set(all_luns)
     for lun in all_luns:
-        all_luns += [part for part in topology.members(lun, "lun") if part not in all_luns]
+        parts = [part for part in topology.members(lun, "lun") if part not in known]
+        all_luns += parts
+        known.update(parts)
     return [path for lun in all_luns for path in topology.members(lun, "path")]
 
 
