@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sanpath.diagnosis.model import Verdict
+from sanpath.diagnosis.model import Diagnosis, Verdict
 from sanpath.model import Column, Table
 from sanpath.verdict.hypotheses import queues
 from sanpath.verdict.places.finite_source import use_of_servers
@@ -78,13 +78,13 @@ class Media(San):
             out.samples("stats", TABLE, second, {"1": {"media_busy_ratio": self.busy[now[0]] if now else 0.0}})
 
 
-def verdict_of(
+def diagnosis_of(
     folder: Path,
     slots: int,
     steps: Sequence[tuple[int, float, float, float | None]],
     busy: Mapping[str, float] | None = None,
     most: int | None = None,
-) -> Verdict:
+) -> Diagnosis:
     """`steps`: I/Os in flight, I/Os a second, seconds of service and in the array's queue (None: told as one).
     `most`: I/Os at the device, None: as many as it has slots. 70 µs pass between the clocks."""
     san = Media(folder, ports=[fast(HOST_PORT, 32), fast(ARRAY_PORT, 32)], guest_queue_depth=slots)
@@ -100,7 +100,17 @@ def verdict_of(
             ports={port.name: counted for port in san.ports},
             array={"read": AtArray(service, queue=queue, san=5e-5)},
         )
-    return judged(san.write()).verdict
+    return judged(san.write())
+
+
+def verdict_of(
+    folder: Path,
+    slots: int,
+    steps: Sequence[tuple[int, float, float, float | None]],
+    busy: Mapping[str, float] | None = None,
+    most: int | None = None,
+) -> Verdict:
+    return diagnosis_of(folder, slots, steps, busy, most).verdict
 
 
 def probability(verdict: Verdict, entity: str) -> float:
@@ -148,3 +158,15 @@ def test_flash_whose_use_is_in_proportion_to_its_ios_is_full_where_it_is_always_
     verdict = verdict_of(tmp_path, 8, steps, {"q4": at_few, "q16": 0.993, "q64": 0.993})
     assert verdict.suspects[0].entity == limit
     assert probability(verdict, limit) > 0.7
+
+
+@pytest.mark.parametrize("slots", [4, 32])
+@pytest.mark.parametrize("queue", [None, 0.0], ids=["queue not told", "no queue"])
+def test_a_queue_that_is_just_full_limits_as_with_more_ios(tmp_path: Path, slots: int, queue: float | None) -> None:
+    """With as many I/Os as slots none waits for one. More of them bring nothing, and wait above the same slots: that
+    shows nothing of the array."""
+    steps = [(n, min(n, slots) / 0.00107, 0.001, queue) for n in (slots // 2, slots, 2 * slots, 8 * slots)]
+    verdicts = {step.name: step.verdict for step in diagnosis_of(tmp_path, slots, steps).steps}
+    assert verdicts[f"q{slots // 2}"].kind == "concurrency_limited"
+    for n in (slots, 2 * slots, 8 * slots):
+        assert [bottleneck.entity for bottleneck in verdicts[f"q{n}"].bottlenecks] == [LUN]

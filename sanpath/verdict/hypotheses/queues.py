@@ -70,11 +70,11 @@ a session's command window. sanpath's own choice, 1 to 20."""
 
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
-    """One claim for each queue above the storage in which I/Os wait."""
+    """One claim for each queue above the storage in which I/Os wait, or would wait if there were more of them."""
     for index, segment in enumerate(table.segments):
         # An I/O that a thread cannot submit is not outstanding yet: no latency includes its wait.
         hidden = _blocks_submission(table, segment)
-        if segment.queue is None or not (segment.queue.holds_back or hidden):
+        if segment.queue is None or not (segment.queue.holds_back or hidden or is_at_knee(table, segment.queue)):
             continue
         if not _has_slots_above(table, segment.queue):
             continue
@@ -170,6 +170,16 @@ def _has_slots_above(table: PlaceTable, queue: HostQueue) -> bool:
 
 def _blocks_submission(table: PlaceTable, segment: LatencySegment) -> bool:
     return segment.filled_ratio is not None and segment.filled_ratio == table.blocked_ratio > 0
+
+
+def is_at_knee(table: PlaceTable, queue: HostQueue) -> bool:
+    """Whether a queue is just full: in a step with more I/Os they wait above it, and no more are in it than now."""
+    return any(
+        load.in_flight_measured > table.load.in_flight_measured
+        and is_held_back(other, load)
+        and not _differ(queue, other)
+        for other, load in _in_other_steps(table, queue)
+    )
 
 
 def _slots_evidence(table: PlaceTable, segment: LatencySegment, queue: HostQueue, below: float) -> Iterator[Evidence]:

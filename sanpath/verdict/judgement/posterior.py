@@ -213,12 +213,14 @@ def _same_plateau(load: LoadFacts, other: LoadFacts) -> float:
 def _full_queues_score(table: PlaceTable, claim: Claim) -> float:
     """Log-likelihood of the full queues above the suspected place. They are as probably full as if they limited
     themselves: I/Os that wait for a time-out or for credit fill them like queued I/Os."""
-    above = table.segments[: max(claim.explains, default=0)]
-    return sum(
-        _full_because_of_below(segment) * max(0.0, at_limit(segment.filled_ratio, DEPTH_ERROR))
-        for index, segment in enumerate(above)
-        if index not in claim.may_explain and segment.filled_ratio
-    )
+    score = 0.0
+    for index, segment in enumerate(table.segments[: max(claim.explains, default=0)]):
+        if index in claim.may_explain or segment.queue is None or not segment.filled_ratio:
+            continue
+        if (weight := at_limit(segment.filled_ratio, DEPTH_ERROR)) > 0:
+            is_at_knee = not segment.queue.holds_back and queues.is_at_knee(table, segment.queue)
+            score += weight * (1.0 if is_at_knee else _full_because_of_below(segment))
+    return score
 
 
 def _wait_density(table: PlaceTable, claim: Claim, idle: Sequence[float], full: Sequence[float]) -> float:
