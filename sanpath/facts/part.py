@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from sanpath.facts.fabric.links import link_rows
 from sanpath.facts.facts import Facts, Samples
+from sanpath.facts.host.control_groups import control_group_rows
 from sanpath.facts.host.tested_machines import under_test
+from sanpath.facts.host.virtual_disks import virtual_disk_rows
 from sanpath.facts.load.load_parts import LoadPart
 from sanpath.facts.load_table import load_rows
 from sanpath.facts.storage.arrays import array_rows
@@ -25,8 +27,8 @@ _NOT_OF_PART: FactRow = {
 def facts_of_part(facts: Facts, part: LoadPart, samples: Samples) -> Facts:
     """Return the facts of a part of the loads. The other parts' traffic is not foreign.
 
-    The tables of loads, links, arrays and volumes are the part's; all others are those of all parts. `samples`:
-    entity kind → its samples.
+    The tables of loads, links, arrays and volumes, and of the limits of its machines, are the part's; all others are
+    those of all parts. `samples`: entity kind → its samples.
     """
     topology, loads, tables = facts.topology, part.loads, dict(facts.tables)
     links = FactTable(tuple(_links_of_part(facts, part, samples)))
@@ -35,6 +37,11 @@ def facts_of_part(facts: Facts, part: LoadPart, samples: Samples) -> Facts:
         rows_of_kind = array_rows(topology, kind, loads, links, samples.get(kind, ()), controllers)
         tables[kind] = FactTable(tuple(rows_of_kind))
     tested = under_test(topology, loads, samples, links)
+    for kind, rows in (
+        ("control_group", control_group_rows(topology, tested)),
+        ("virtual_disk", virtual_disk_rows(topology, tested)),
+    ):
+        tables[kind] = FactTable(tuple(_with_foreign_of_all(facts.tables[kind], rows)))
     tables["load"] = FactTable(tuple(load_rows(topology, loads, tables, tested)))
     return replace(facts, steps=tuple(part.steps), loads=loads, tables=tables, loads_of_test=facts.loads)
 
@@ -50,6 +57,13 @@ def _links_of_part(facts: Facts, part: LoadPart, samples: Samples) -> Iterator[F
             foreign = row["foreign_bytes_per_second"]
             row = {**row, **(own or _NOT_OF_PART), "foreign_bytes_per_second": foreign}
         yield row
+
+
+def _with_foreign_of_all(of_all: FactTable, rows: Iterable[FactRow]) -> Iterator[FactRow]:
+    """Yield rows of a part, with the shares of other users as all parts together have them."""
+    foreign = {_key(row): row["limit_foreign_ratio"] for row in of_all}
+    for row in rows:
+        yield {**row, "limit_foreign_ratio": foreign.get(_key(row))}
 
 
 def _key(row: FactRow) -> tuple[FactValue, FactValue, FactValue]:

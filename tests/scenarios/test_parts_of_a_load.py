@@ -109,3 +109,20 @@ def test_what_a_host_is_given_says_nothing_of_another(tmp_path: Path) -> None:
     """Each of two hosts does 2,000 reads a second, and is given 4,000."""
     half = Reads(32, 32, seconds=0.016)
     assert reads_on_hosts(tmp_path, ops_limit=4000, db1=half, db2=half).verdict.kind != "configured_cap"
+
+
+@pytest.mark.parametrize(("limit", "is_reached"), [(1000.0, True), (5000.0, False)])
+def test_a_control_group_limits_the_host_that_it_is_of(tmp_path: Path, limit: float, is_reached: bool) -> None:
+    """db1 does 1,000 reads a second, 3 % of the test's: 64 are outstanding, and 0.6 of them at its device."""
+    limited = Reads(64, 0.6, limit=limit)
+    found = reads_on_hosts(tmp_path, db1=limited, db2=Reads(20, 20))
+    named = [b.entity for b in found.verdict.bottlenecks if b.entity.startswith("cgroup:")]
+    assert named == (["cgroup:db1/load.slice on sda"] if is_reached else [])
+
+
+def test_a_control_group_that_two_hosts_fill_is_told_of_both(tmp_path: Path) -> None:
+    """Neither does most of the test's reads."""
+    limited = Reads(64, 0.6, limit=1000.0)
+    found = reads_on_hosts(tmp_path, db1=limited, db2=limited, db3=Reads(20, 20))
+    hosts = {b.entity.partition("/")[0] for b in found.verdict.bottlenecks}
+    assert hosts == {"cgroup:db1", "cgroup:db2"}

@@ -10,7 +10,7 @@ from sanpath.diagnosis.model import Diagnosis
 from sanpath.model import Scalar
 from sanpath.recording.reading.recording import Recording
 from sanpath_collectors.fio.tables import LOAD
-from sanpath_collectors.linux_host.tables import LUN
+from sanpath_collectors.linux_host.tables import CGROUP, LUN
 from tests.support.recording import RecordingBuilder
 from tests.support.san import KIB, Flow, San
 from tests.support.stories import judged
@@ -23,10 +23,11 @@ class Reads:
     """What a host reads: `outstanding` I/Os of fio, of `configured` (None: of as many), of which `at_device` are at
     its only block device at a time, for `seconds` each. `has_rate`: fio was given a rate. `depth`: slots of the
     device, None: not reported. `is_read`: whether a source reads it. `kind`: what it is. `machine`: the host on which
-    it runs, "": one of its own. `plane`: where the host's clock of the device starts."""
+    it runs, "": one of its own. `plane`: where the host's clock of the device starts. `limit`: reads a second that
+    the control group of its fio may do on the device, None: it is in no group that is read."""
 
     outstanding: int
-    at_device: int
+    at_device: float
     seconds: float = SERVICE
     depth: int | None = 254
     is_read: bool = True
@@ -35,6 +36,7 @@ class Reads:
     has_rate: bool = False
     machine: str = ""
     plane: str = "guest_block"
+    limit: float | None = None
 
     @property
     def ops(self) -> float:
@@ -53,19 +55,29 @@ class OnHosts(San):
     def _configuration(self, out: RecordingBuilder) -> None:
         for host, reads in self.hosts.items():
             table = replace(LUN, plane=reads.plane)
-            out.source(f"{host}/os", "linux_host", table)
+            out.source(f"{host}/os", "linux_host", table, *([CGROUP] if reads.limit is not None else []))
             machine, device = reads.machine or host, f"{host}-sda" if reads.machine else "sda"
             about_host: dict[str, Scalar] = {"os": "Linux 6.1", "qos_ops_per_second": self.ops_limit}
             out.entity(f"{host}/os", "host", machine, ids={"name": (machine,)}, attributes=about_host)
             about: dict[str, Scalar] = {"kind": reads.kind, "queue_depth": reads.depth}
             out.entity(f"{host}/os", "lun", device, f"{machine}/{device}", {"device": (device,)}, about)
             out.link(f"{host}/os", "attached_to", (("lun", device), ("host", machine)))
+            group = f"/load.slice {device}"
+            if reads.limit is not None:
+                about = {"path": "/load.slice"}
+                out.entity(f"{host}/os", "cgroup", group, f"{machine}/load.slice on {device}", {}, about)
+                out.link(f"{host}/os", "attached_to", (("cgroup", group), ("host", machine)))
+                out.link(f"{host}/os", "targets", (("cgroup", group), ("lun", device)))
             for at in range(int(self.steps[-1].end) + 2) if reads.is_read else ():
                 out.poll(f"{host}/os", at)
                 done = self._done(reads, at)
-                sda = {"ops_read_total": done, "bytes_read_total": 8 * done, "in_flight": reads.at_device}
+                sda = {"ops_read_total": done, "bytes_read_total": 8 * done, "in_flight": round(reads.at_device)}
                 sda |= {"latency_seconds_read_total": round(1e3 * done * reads.seconds)}
                 out.samples(f"{host}/os", table, at, {device: sda})
+                if reads.limit is not None:
+                    passed = {"ops_read_total": done, "bytes_read_total": round(done * self.steps[0].block)}
+                    passed |= {"limit_ops_per_second_read": round(reads.limit)}
+                    out.samples(f"{host}/os", CGROUP, at, {group: passed})
 
     def _load(self, out: RecordingBuilder, last: float) -> None:
         (step,) = self.steps

@@ -8,13 +8,21 @@ from typing import Any, cast
 import pytest
 
 from sanpath.diagnosis.experiment import VerdictKind
-from sanpath.diagnosis.model import Grade
+from sanpath.diagnosis.model import Bottleneck, Grade
+from sanpath.model import Layer
+from sanpath.topology.topology import Topology
 from sanpath.verdict.judgement.parts import _combined
 from sanpath.verdict.model import Judgement
 
 
-def judgement(in_flight: float, kind: VerdictKind, grade: Grade) -> Judgement:
-    return Judgement(cast(Any, SimpleNamespace(in_flight_measured=in_flight)), kind, grade)
+def judgement(in_flight: float, kind: VerdictKind, grade: Grade, *named: Bottleneck) -> Judgement:
+    rates = {"ops_per_second": 1e3, "bytes_per_second": 1e6, "latency_seconds": 1e-3}
+    load = SimpleNamespace(in_flight_measured=in_flight, jobs=(), roots=(), **rates)
+    return Judgement(cast(Any, load), kind, grade, named)
+
+
+def bottleneck(entity: str, layer: Layer) -> Bottleneck:
+    return Bottleneck(entity, entity.partition(":")[0], layer, "read")
 
 
 @pytest.mark.parametrize(("open_ios", "grade"), [(0.0, "A"), (5.0, "A"), (20.0, "B"), (30.0, "B"), (45.0, "C")])
@@ -29,3 +37,25 @@ def test_what_is_open_of_a_part_lowers_the_confidence_that_nothing_limits_the_wh
     if not open_ios:
         assert found == whole
     assert (found.kind, found.grade) == ("concurrency_limited", grade)
+
+
+@pytest.mark.parametrize(("grade", "first"), [("A", "array:fa1"), ("B", "array:fa1"), ("C", "cgroup:db1/a")])
+def test_a_full_array_that_serves_all_stands_before_limits_of_single_hosts(grade: Grade, first: str) -> None:
+    """Two of three hosts are at limits of their own: without these they take from the third, which waits in the
+    array."""
+    array = bottleneck("array:fa1", "array_back")
+    whole = judgement(100, "bottleneck", grade, array)
+    parts = [judgement(35, "configured_cap", "A", bottleneck("cgroup:db1/a", "host"))]
+    parts += [judgement(35, "configured_cap", "A", bottleneck("cgroup:db2/a", "host"))]
+    parts += [judgement(30, "bottleneck", "A", array)]
+    found = _combined(cast(Any, SimpleNamespace(topology=Topology())), whole, parts, timed_together=False)
+    assert found.bottlenecks[0].entity == first
+    assert {each.entity for each in found.bottlenecks} == {"array:fa1", "cgroup:db1/a", "cgroup:db2/a"}
+
+
+def test_a_part_that_is_most_of_the_load_stands_before_an_array_that_others_fill() -> None:
+    whole = judgement(100, "bottleneck", "A", bottleneck("array:fa1", "array_back"))
+    own = bottleneck("cgroup:db1/a", "host")
+    parts = [judgement(70, "configured_cap", "A", own), judgement(30, "bottleneck", "A", *whole.bottlenecks)]
+    found = _combined(cast(Any, SimpleNamespace(topology=Topology())), whole, parts, timed_together=False)
+    assert found.bottlenecks[0].entity == "cgroup:db1/a"

@@ -106,8 +106,11 @@ def _combined_limit(
     deciding = max(limited, key=lambda part: (held_with(part), part.load.in_flight_measured))
     first = [part for part in limited if held_with(part) >= _SIMILAR_RATIO * held_with(deciding)]
     is_most = deciding.load.in_flight_measured > _MOST_RATIO * together.load.in_flight_measured
-    # An element that only one part names, such as its queue, is judged by that part's I/Os.
-    stands = not is_most and sum(same_verdict(together, part) for part in first) > 1
+    # An element that only one part names, such as its queue, is judged by that part's I/Os. A full array serves all:
+    # without a limit of its own, a part only takes from the others.
+    is_shared = together.grade != "C" and _is_full_array(together)
+    agreeing = sum(same_verdict(together, part) for part in (limited if is_shared else first))
+    stands = not is_most and agreeing > (0 if is_shared else 1)
     found = together if stands else _part_as_whole(facts, together, deciding)
     grade = max(found.grade, _best_grade(limited, [*acquitted, *(() if stands else undecided)]))
     named = {element for bottleneck in found.bottlenecks for element in bottleneck.elements}
@@ -120,6 +123,12 @@ def _combined_limit(
     found = replace(found, grade=grade, bottlenecks=(*found.bottlenecks, *(others if named else ())))
     # The load itself is no element that the verdict could list.
     return _with_words(facts, found, [part for part in limited if not part.bottlenecks and part.kind != found.kind])
+
+
+def _is_full_array(judgement: Judgement) -> bool:
+    """Whether a judgement names an array that is saturated first."""
+    layers = [bottleneck.layer for bottleneck in judgement.bottlenecks[:1]]
+    return judgement.kind == "bottleneck" and layers in (["array_front"], ["array_back"])
 
 
 def _best_grade(decided: Sequence[Judgement], others: Sequence[Judgement]) -> Grade:
