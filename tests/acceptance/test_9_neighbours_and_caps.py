@@ -23,7 +23,7 @@ def check(test: Ran, link: str) -> None:
     bottleneck = test.limit
     assert (bottleneck.entity, bottleneck.coincident) == (link, ())
     assert "noisy-neighbour" in test.causes
-    assert any("is not the test's: other hosts use this link, too" in line for line in bottleneck.because)
+    assert any("is not the test's: something else uses this link, too" in line for line in bottleneck.because)
     result = SHARE.search(test.found.verdict.headline)
     assert result is not None
     assert float(result[1]) == pytest.approx(40, abs=2)

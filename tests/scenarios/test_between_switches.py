@@ -60,7 +60,7 @@ def test_a_link_between_switches_that_is_full_is_named(tmp_path: Path) -> None:
     (bottleneck,) = found.verdict.bottlenecks
     assert (bottleneck.entity, bottleneck.layer, bottleneck.kind) == (ISL, "fabric", "link")
     assert bottleneck.utilisation == pytest.approx(836.4 / 850, rel=1e-3)
-    assert "other hosts use this link, too" in " ".join(bottleneck.because)
+    assert "something else uses this link, too" in " ".join(bottleneck.because)
 
 
 def test_its_ceiling_is_what_the_neighbour_leaves(tmp_path: Path) -> None:

@@ -254,10 +254,10 @@ def _because(table: PlaceTable, link: PathLink) -> Iterator[str]:
     yield f"saturated in {percent(number(row, 'full_windows_ratio'))} of {windows}"
     if number(row, "foreign_ratio") > SHARED:
         foreign = number(row, "foreign_bytes_per_second")
-        yield f"{bandwidth(foreign)} of it is not the test's: other hosts use this link, too"
+        yield f"{bandwidth(foreign)} of it is not the test's: something else uses this link, too"
     alone = facts.pauses[-1].links.get((link.entities[0], load.direction)) if facts.pauses else None
     if alone is not None and alone >= _REMAINING_RATIO * number(row, "utilisation"):
-        yield f"while the test paused, other hosts alone kept it {percent(alone)} utilised"
+        yield f"while the test paused, it was still {percent(alone)} utilised"
     if flat is not None:
         yield flat
     if _may_be_capped(table, link):
