@@ -142,15 +142,32 @@ def test_the_time_in_software_above_a_queue_is_no_wait_for_a_slot(
     assert ("the queue lets 64 I/Os through, 206 are offered" in because) != is_free
 
 
-@pytest.mark.parametrize(("outstanding", "fewer"), [((206,), 32), ((206, 103), 32), ((206, 32), 16), ((48,), 24)])
+@pytest.mark.parametrize(
+    ("outstanding", "fewer"), [((206,), [32]), ((206, 103), [32]), ((206, 32), []), ((48,), [24])]
+)
 def test_a_step_with_fewer_shows_more_only_below_what_a_full_queue_lets_through(
-    tmp_path: Path, outstanding: tuple[int, ...], fewer: int
+    tmp_path: Path, outstanding: tuple[int, ...], fewer: list[int]
 ) -> None:
+    """32 have shown it already."""
     verdict = behind_a_full_queue(tmp_path / "a.sanpath", *outstanding).verdict
-    assert [e.in_flight for e in verdict.experiments if e.action == "fewer_in_flight"] == [fewer]
+    assert [e.in_flight for e in verdict.experiments if e.action == "fewer_in_flight"] == fewer
 
 
 def test_a_disk_that_reports_no_time_lets_any_number_through(tmp_path: Path) -> None:
     """A clock of whole milliseconds may read nothing."""
     verdict = behind_a_full_queue(tmp_path / "a.sanpath", 206, below_seconds=0.0).verdict
     assert [e.in_flight for e in verdict.experiments if e.action == "fewer_in_flight"] in ([], [103])
+
+
+@pytest.mark.parametrize(("lighter", "is_proposed"), [(None, True), (14, True), (4, False), (1, False)])
+def test_fewer_ios_are_proposed_unless_a_step_has_shown_what_they_do(
+    tmp_path: Path, lighter: int | None, is_proposed: bool
+) -> None:
+    """Half of 4 I/Os, which did 2,000 a second already, would say no more about 16 that do 4,000."""
+    san = San(tmp_path, ports=[fast(HOST_PORT), fast(ARRAY_PORT)])
+    for n in [lighter, IN_FLIGHT] if lighter else [IN_FLIGHT]:
+        ops = min(4000.0, 500.0 * n)
+        san.step(f"q{n}", n, block=8 << 10, read=Flow(ops, n / ops), array={"read": AtArray(n / ops - 1e-4)})
+    experiments = [each.action for each in judged(san.write()).verdict.experiments]
+    assert "more_in_flight" in experiments
+    assert ("fewer_in_flight" in experiments) == is_proposed

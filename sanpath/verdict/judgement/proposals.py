@@ -12,7 +12,7 @@ from math import sqrt
 
 from sanpath.diagnosis.experiment import Action
 from sanpath.facts.facts import Facts
-from sanpath.facts.load.loads import LoadFacts, sets_depth
+from sanpath.facts.load.loads import AT_LEAST_AS_FAST, CLEARLY_MORE, LoadFacts, sets_depth
 from sanpath.facts.samples.slow_windows import STALLS_MATTER
 from sanpath.facts.storage.other_loads import LEAST_OPS_PER_SECOND, OtherLoad, loads_of_others
 from sanpath.facts.table import FactRow, number
@@ -41,7 +41,6 @@ _MAX_INSIDE_ALONE = 8.0
 """Largest number of I/Os inside an array with which a single I/O shows the service before the array's clock: that
 service is then at least 1/8 of the array's time."""
 _OTHER_NUMBER = ("more_in_flight", "fewer_in_flight")
-_WITH_FEWER = ("fewer_in_flight", "one_in_flight")
 _FAILING_RATIO = 0.5
 """Share of failed polls from which a source needs repair."""
 _MORE_THROUGHPUT, _SAME_THROUGHPUT = "more throughput", "the same throughput"
@@ -160,9 +159,12 @@ def _names(table: PlaceTable, claim: Claim) -> Iterator[str]:
 
 def proposals(table: PlaceTable, first: Claim) -> Iterator[Proposal]:
     """Yield the experiments that a person could run. `first`: the most probable claim."""
-    # Fewer than one cannot be outstanding.
-    can_have_fewer = _in_flight_tried(table)[0] >= 2
-    yield from (each for each in load_steps(table) if can_have_fewer or each.action not in _WITH_FEWER)
+    excluded = set[Action]()
+    if _in_flight_tried(table)[0] < 2:  # Fewer than one cannot be outstanding.
+        excluded |= {"fewer_in_flight", "one_in_flight"}
+    if _is_slower_with_fewer(table):
+        excluded.add("fewer_in_flight")
+    yield from (each for each in load_steps(table) if each.action not in excluded)
     yield from _readings(table)
     yield from _settings(table, first)
 
@@ -225,6 +227,13 @@ def _in_flight_tried(table: PlaceTable) -> tuple[float, float]:
     """The fewest and the most I/Os in flight, of both directions, of all steps that ran the same I/O."""
     totals = [table.facts.in_flight_in(load.step) for load in (table.load, *table.same_io)]
     return min(totals), max(totals)
+
+
+def _is_slower_with_fewer(table: PlaceTable) -> bool:
+    """Whether another step has shown what fewer I/Os do: so few that no queue is full, and throughput is lower."""
+    slower = (o for o in table.same_io if o.ops_per_second < AT_LEAST_AS_FAST * table.load.ops_per_second)
+    admitted = _admitted(table)
+    return any(CLEARLY_MORE * table.facts.in_flight_in(other.step) <= admitted for other in slower)
 
 
 def _admitted(table: PlaceTable) -> float:
