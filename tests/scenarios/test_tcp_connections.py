@@ -304,6 +304,17 @@ def test_links_are_not_cleared_while_segments_queue_on_the_way(tmp_path: Path) -
     assert "The fabric is not the problem" not in (found.summary.acquittal or "")
 
 
+def test_a_congestion_window_that_a_queue_fills_says_no_more_than_one_that_is_not_full(tmp_path: Path) -> None:
+    """A sender enlarges its window until segments queue, and then fills whatever it has: 2.4 of 2.4 MB, or of 4."""
+    filled, unfilled = (
+        window_of(
+            plateau(tmp_path / str(size), Tcp(12e-3, 0.2e-3, waiting=0.2, busy=1.0, congestion_window=size)).verdict
+        )
+        for size in (2.4e6, 4e6)
+    )
+    assert filled < 1.25 * unfilled
+
+
 def test_a_few_damaged_frames_on_one_link_are_not_what_another_may_have_lost(tmp_path: Path) -> None:
     """8 of the 8,100 segments. The host's port receives the data, and nobody reads what it has received."""
     (bottleneck,) = plateau(tmp_path / "a", LOSS, {"sw1/eth1/1": {"errors_rx_total": 8.0}}).verdict.bottlenecks

@@ -39,6 +39,12 @@ def test_pauses_that_are_most_of_the_cycle_limit(tmp_path: Path) -> None:
     assert thinking(tmp_path, 1.5).verdict.kind == "demand_limited"
 
 
+@pytest.mark.parametrize("outstanding", [2.0, 3.0])
+def test_what_waits_in_a_cycle_of_pauses_is_a_share_of_the_whole_cycle(tmp_path: Path, outstanding: float) -> None:
+    """A quarter and a half of the latency are waiting, but less than a tenth of a cycle of 4.7 and 5 ms."""
+    assert thinking(tmp_path, outstanding).verdict.kind == "demand_limited"
+
+
 @pytest.mark.parametrize("outstanding", [36.0, 52.0, 120.0])
 def test_pauses_explain_no_more_of_the_cycle_than_they_take(tmp_path: Path, outstanding: float) -> None:
     """12 I/Os pause at any time, and three to ten times as many wait in the array."""

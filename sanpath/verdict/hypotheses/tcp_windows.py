@@ -103,7 +103,8 @@ def _windows(table: PlaceTable, tcp: TcpPath, row: FactRow) -> Iterator[_Window]
     filled, again = number(row, "congestion_window_ratio"), number(row, "retransmit_ratio")
     near = exp(-((log(max(filled, 1e-6)) / _FILL_ERROR) ** 2) / 2)
     weight = _MIN_CONGESTION_WEIGHT + (_MAX_CONGESTION_WEIGHT - _MIN_CONGESTION_WEIGHT) * near
-    full = Evidence(f"unacknowledged bytes fill {percent(filled)} of the congestion window", weight)
+    words = f"unacknowledged bytes fill {percent(filled)} of the congestion window"
+    full = Evidence(words, min(weight, weight * (1 - queued)))
     of_each = number(row, "congestion_window_bytes") / max(1.0, number(row, "connections"))
     by_loss = min(1.0, of_each / (most_with_loss(number(row, "segment_bytes"), again) or inf))
     lost = Evidence(f"{percent(again)} of its segments were lost", _QUEUED_WEIGHT * by_loss)

@@ -153,20 +153,34 @@ def _kind(table: PlaceTable, claim: Claim) -> tuple[VerdictKind, tuple[str, ...]
     met = kind == "demand_limited" and met_rate(table.facts, table.load) is not None
     if (reason := _waiting_reason(table)) is not None:
         # Nothing limits a load that reaches its requested rate, even if its latency is bad.
-        return kind if met else "cannot_tell", (reason,)
+        return kind if met or _pauses_hide_waiting(table, kind) else "cannot_tell", (reason,)
     if not met or not table.load.in_flight_configured:
         return kind, ()
     reason = unhealthy_reason(table)
     return ("healthy", ()) if reason is None else (kind, (reason,))
 
 
+def _pauses_hide_waiting(table: PlaceTable, kind: VerdictKind) -> bool:
+    """Whether the load pauses between its I/Os for so long that waiting is a small part of the whole, pauses
+    included: without any wait, throughput would hardly be higher."""
+    outstanding_ratio = table.in_flight_ratio
+    if kind != "demand_limited" or not table.step.rate_limited or outstanding_ratio is None:
+        return False
+    return _waiting_ratio(table) * min(1.0, outstanding_ratio) <= _MAX_QUEUEING_RATIO
+
+
+def _waiting_ratio(table: PlaceTable) -> float:
+    """Share of the latency that certainly is waiting."""
+    seconds = sum(_surely_waiting_seconds(segment) for segment in table.segments)
+    return min(1.0, seconds / table.load.cycle_seconds)
+
+
 def _waiting_reason(table: PlaceTable) -> str | None:
     """Why too much of the latency is waiting for a verdict that nothing limits. None: it is not."""
-    segment_waits = [(_surely_waiting_seconds(segment), segment) for segment in table.segments]
-    share = min(1.0, sum(seconds for seconds, _ in segment_waits) / table.load.cycle_seconds)
+    share = _waiting_ratio(table)
     if share <= _MAX_QUEUEING_RATIO:
         return None
-    longest = max(segment_waits, key=lambda wait: wait[0])[1]
+    longest = max(table.segments, key=_surely_waiting_seconds)
     return f"{percent(share)} of the latency is waiting or not accounted for; the largest part: {longest.source}"
 
 
