@@ -9,7 +9,7 @@ ceilings: configured limits, and data sheets.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sanpath.catalogue.capacity import Technology, counted_per_payload
 from sanpath.diagnosis.model import Interval
@@ -118,9 +118,11 @@ def _links(facts: Facts, load: LoadFacts, change: Change) -> list[Ceiling]:
     rows = facts.tables["link"].select(step=load.step, direction=load.direction)
     used = [row for row in rows if row["on_loaded_path"] is True]
     shared = [_as_shared(row, change, size, _parallel_links(row, used)) for row in used]
-    if path_use is None or not (change.policies or path_use.in_turn):
+    if path_use is None or not (change.policies or path_use.in_turn or path_use.adapts):
         return shared
     rates = _rates(facts, load, change, size)
+    if not change.policies and not path_use.in_turn:
+        return _as_adapted(shared, _as_spread(facts, change, path_use, rates)) if change.speeds else shared
     result = []
     in_flight = min([in_flight_under(facts, load, change), *(stage.slots for stage in stages(facts, load, change))])
     if (in_turn := path_use.one_after_the_other(rates, in_flight)) is not None:
@@ -183,6 +185,14 @@ def _as_spread(facts: Facts, change: Change, path_use: PathUse, rates: dict[str,
             speed = change.speeds[link].name if link in change.speeds else names[link]
             result.append(Ceiling(link, (rates[link] / share,) * 2, f"at {speed}"))
     return result
+
+
+def _as_adapted(shared: Sequence[Ceiling], spread: Sequence[Ceiling]) -> list[Ceiling]:
+    """The ceilings of links whose shares follow their speeds: from that with the measured shares, which a load with
+    few outstanding I/Os may keep, to that with the shares of the policy."""
+    by_entity = {ceiling.entity: ceiling.ops_per_second for ceiling in spread}
+    ends = [(each, (*each.ops_per_second, *by_entity.get(each.entity, each.ops_per_second))) for each in shared]
+    return [replace(each, ops_per_second=(min(found), max(found))) for each, found in ends]
 
 
 def _available_bytes_per_second(row: FactRow, change: Change, size: float) -> float | None:

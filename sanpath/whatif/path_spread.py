@@ -42,6 +42,11 @@ class PathUse:
         """Whether each batch of I/Os uses a single path, and the next batch the next path."""
         return self.policy.name in IN_TURN_POLICIES and len(self.paths) > 1
 
+    @property
+    def adapts(self) -> bool:
+        """Whether a path that becomes faster gets a larger share of the I/Os."""
+        return self.policy.name in ADAPTIVE_POLICIES and len(self.paths) > 1
+
     def shares(self, rates: Mapping[str, float]) -> dict[str, float]:
         """Link → share of the load's I/Os. `rates`: link → I/Os a second of the test that it can carry."""
         path_shares = self._path_shares([self.rate(path, rates) for path in self.paths])
@@ -68,7 +73,7 @@ class PathUse:
     def _path_shares(self, rates: Sequence[float]) -> list[float]:
         if self.policy.name in SINGLE_PATH_POLICIES:
             return [1.0, *[0.0] * (len(rates) - 1)]
-        if self.policy.name in ADAPTIVE_POLICIES and max(rates) < float("inf"):
+        if self.adapts and max(rates) < float("inf"):
             return [rate / sum(rates) for rate in rates]
         return [1 / len(rates)] * len(rates)
 

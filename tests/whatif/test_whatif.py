@@ -126,6 +126,23 @@ def test_one_path_after_all_halves_what_two_carry(tmp_path: Path) -> None:
     assert side_by_side[1] == pytest.approx(6_297, rel=0.01)
 
 
+@pytest.mark.parametrize(("policy", "most"), [("service_time", 1.5), ("queue_length", 1.5), ("round_robin", 1.03)])
+def test_a_faster_path_gets_more_of_the_ios_where_the_policy_follows_its_speed(
+    tmp_path: Path, policy: str, most: float
+) -> None:
+    """Two full 4GFC paths to the host, one of which becomes 8GFC: three times the slower path, or twice."""
+    san = EsxSan(tmp_path, lun={"path_policy": policy, "path_switch_operations": 1}, shares=(0.5, 0.5))
+    san.ports = [HOST_PORT, SECOND_HBA, fast(ARRAY_PORT), fast(SECOND_TARGET)]
+    ops = 2 * 0.97 * 425e6 / (32 * 2076)
+    for n in (64, 256):
+        ports = {port.name: (0.97 * 425e6, NOTHING) for port in san.ports}
+        array = {"read": AtArray(0.00035, san=0.0001)}
+        san.step(f"q{n}", n, read=Flow(ops, n / ops), ports=ports, disk={"read": Flow(ops, n / ops)}, array=array)
+    predicted = last(san.write(), f"{HOST}.speed=8GFC").predicted_ops_per_second
+    assert predicted is not None
+    assert predicted[1] == pytest.approx(most * ops, rel=0.04)
+
+
 def test_a_storage_that_was_full_in_another_step_is_so_in_every_step() -> None:
     """8 in flight gave 40,000 IOPS; the array was full at 101,000, whatever N / R0 would be."""
     found = asked(recorded("saturated_array"), "load:fio.in_flight=1024").steps[0]
