@@ -171,7 +171,7 @@ def _read_late(table: PlaceTable) -> tuple[Evidence, ...]:
     sends = table.tcp.rows if table.load.direction == "read" else ()
     blocked = max((held_up(row, kind) for row in sends for kind in ("receive_window", "send_buffer")), default=0.0)
     seconds = table.tcp.unread_by_target_seconds * (1 - blocked)
-    weight = excess_weight(seconds / table.load.latency_seconds, UNEXPLAINED, _MAX_LATE_READ_WEIGHT)
+    weight = excess_weight(seconds / table.load.cycle_seconds, UNEXPLAINED, _MAX_LATE_READ_WEIGHT)
     words = f"commands and data wait {duration(seconds)} at the target until it reads them"
     return (Evidence(words, weight),) if weight > 0 else ()
 

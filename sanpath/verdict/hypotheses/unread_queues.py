@@ -42,6 +42,8 @@ _MAX_NUMBER_WEIGHT = 2.5
 to 1."""
 _MIN_NUMBER_WEIGHT = 0.5
 """Smallest such weight that counts: the clocks of different sources differ by less. sanpath's own choice."""
+_HARDLY_ANY_RATIO = 0.05
+"""Share of the load's I/Os below which those in a LUN are not the load's: sanpath's own choice."""
 _MIN_WAITING_RATIO = 0.25
 """Ratio of I/Os between the clocks to I/Os below, from which those between are waiting for the limit: sanpath's own
 choice."""
@@ -301,10 +303,14 @@ def _luns(table: PlaceTable) -> tuple[list[str], float | None]:
     if not host_is_unread(table):
         return devices_with_unread_slots(table.facts, load), None
     luns = _luns_of_load(table.facts, load)
-    read_entities = {row["entity"] for row in table.rows("plane", direction=load.direction)}
-    unread = [lun for lun in luns if lun not in read_entities]
+    in_lun: dict[str, float] = {}
+    for row in table.rows("plane", direction=load.direction):
+        entity = str(row["entity"])
+        in_lun[entity] = max(in_lun.get(entity, 0.0), number(row, "in_flight_measured"))
+    unread = [lun for lun in luns if lun not in in_lun]
     if not unread:
-        return luns, None
+        # A device counts I/Os that wait in its queue: those of the load are not in one that holds hardly any.
+        return [lun for lun in luns if in_lun[lun] >= _HARDLY_ANY_RATIO * load.in_flight_measured], None
     depths = {_reported_slots(table.facts, lun) for lun in unread}
     depth = depths.pop() if len(depths) == 1 else None
     return ([] if depth is None and table.in_guest else unread), depth

@@ -81,6 +81,9 @@ _NO_WAIT = 0.01
 """The same if throughput does not saturate, and if I/Os wait behind stalled frames: sanpath's own choice."""
 _HIDDEN_WAIT = 0.5
 """Probability that a wait shows nowhere, for a claim whose wait may be where no clock measures."""
+_HIDDEN_IN_FLUSH = 0.15
+"""The same where the load waits for flushes of a file cache: most flushes take their usual time. sanpath's own
+choice."""
 _FULL_PROBABILITY_DEPTH_UNKNOWN = 0.8
 """Probability that a queue of unknown depth above a saturated place is full."""
 _FULL_BY_BELOW_PROBABILITY, _HALF_PROBABILITY_RATIO, _STEP_WIDTH = 0.95, 0.75, 0.05
@@ -258,7 +261,9 @@ def _wait_density(table: PlaceTable, claim: Claim, idle: Sequence[float], full: 
         _idle_density(segment, wait, table.processor_wait_seconds)
         for segment, wait in zip(visible, waits[0], strict=True)
     ]
-    hidden = max(_HIDDEN_WAIT if claim.hidden else 0.0, *(segment.hidden_wait_probability for segment in explained))
+    in_flush = _HIDDEN_IN_FLUSH * _flush_ratio(table)
+    hidden = max(in_flush, *(segment.hidden_wait_probability for segment in explained))
+    hidden = max(hidden, _HIDDEN_WAIT if claim.hidden else 0.0)
     shown = fmean(_shown_density(visible, each, densities, claim) for each in waits)
     shown *= prod(segment.service_likelihood for segment in explained if segment.hidden_wait_probability)
     if claim.independent_of_load:
@@ -267,6 +272,15 @@ def _wait_density(table: PlaceTable, claim: Claim, idle: Sequence[float], full: 
         cost = min(1.0, sum(segment.independent_wait[1] for segment in explained) / (seconds or inf))
         shown *= _MIN_DENSITY + min(_COST_DENSITY * cost, _SMALL_COST_DENSITY * cost**2)
     return total + log((1 - hidden) * shown + hidden * prod(densities))
+
+
+def _flush_ratio(table: PlaceTable) -> float:
+    """Share of the load's cycle in which it waits for the flush of writes that ended in a file cache: they reach the
+    storage then, and no clock splits this time. 0: the load writes to the device itself."""
+    load = table.load
+    if load.direction != "write" or table.facts.row_of(load)["direct"] is not False:
+        return 0.0
+    return 1 - load.latency_seconds / load.cycle_seconds
 
 
 def _shown_density(

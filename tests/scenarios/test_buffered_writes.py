@@ -1,0 +1,35 @@
+"""Writes that end in a file cache reach the storage during the flush that the load waits for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sanpath.diagnosis.model import Verdict
+from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
+from tests.support.stories import NOTHING, judged
+
+FULL = 0.97 * 425e6 / (32 * 2076)
+"""Writes of 64 KiB a second that fill 4GFC links."""
+JOBS = 8
+
+
+def buffered(folder: Path, ops: float, direct: bool) -> Verdict:
+    """Each of eight jobs writes in 0.05 ms, and waits for a flush the rest of the time."""
+    latency = 5e-5
+    san = San(folder, leave_out={"disk", "lun"}, about={"direct": direct}, flushes_in_flight=JOBS - ops * latency)
+    ports = {port.name: (NOTHING, ops * 32 * 2076) for port in (HOST_PORT, ARRAY_PORT)}
+    san.step("s", JOBS, write=Flow(ops, latency), array={"write": AtArray(2e-5)}, ports=ports, seconds=20)
+    return judged(san.write()).verdict
+
+
+def test_a_full_link_limits_writes_that_end_in_a_file_cache(tmp_path: Path) -> None:
+    (bottleneck, *_) = buffered(tmp_path, FULL, direct=False).bottlenecks
+    assert bottleneck.kind == "link"
+
+
+@pytest.mark.parametrize("direct", [True, False])
+def test_flushes_above_links_with_room_are_too_few(tmp_path: Path, direct: bool) -> None:
+    suspects = buffered(tmp_path, FULL / 4, direct).suspects
+    assert suspects[0].verdict == "concurrency_limited"
