@@ -21,6 +21,7 @@ from tests.support.san import KIB, AtArray, Flow, Port
 from tests.support.stories import NOTHING, judged
 
 PAIR = "192.0.2.5--192.0.2.9:4420"
+OTHER_PAIR = "192.0.2.6--192.0.2.10:4420"
 CONNECTION = f"tcp_connection:{PAIR}"
 BLOCK = 48 * KIB
 OPS = 4000.0
@@ -222,6 +223,35 @@ def test_loss_on_its_connections_limits(tmp_path: Path, waiting: float) -> None:
     assert CONNECTION in " ".join(verdict.bottlenecks[0].because)
     # The switch has received everything intact, and nobody reads what the host's port has received.
     assert verdict.bottlenecks[0].entity == "link:esx7/eth0--sw1/eth1/7"
+
+
+class OnTwoFabrics(TcpSan):
+    """Another connection, over ports of their own, loses nothing; the lossy one is over eth1 and sw2."""
+
+    def _configuration(self, out: RecordingBuilder) -> None:
+        TcpSan._configuration(self, out)
+        assert self.tcp is not None
+        lossy, self.tcp = self.tcp, replace(self.tcp, lost=0.0)
+        about = {"initiator_address": "192.0.2.6", "portal": "192.0.2.10:4420", "protocol": "nvme_tcp"}
+        for source, table in (("esx7", OF_INITIATOR), ("srv", OF_TARGET)):
+            out.entity(source, "tcp_connection", OTHER_PAIR, OTHER_PAIR, {"name": (OTHER_PAIR,)}, about)
+            for second in range(int(self.steps[-1].end + 2)):
+                out.samples(source, table, second, {OTHER_PAIR: self._connection(second, source)})
+        self.tcp = lossy
+        for pair, port in ((PAIR, "eth1"), (OTHER_PAIR, "eth0")):
+            out.say(f"tcp_connection:{pair} ends_at hba:esx7/{port}")
+            out.say(f"tcp_connection:{pair} ends_at array_port:fa1/{port}")
+
+
+def test_the_links_of_a_connection_without_lost_segments_lost_none(tmp_path: Path) -> None:
+    """The busier links are those of the other connection."""
+    second = tuple(
+        replace(port, name=name, device="eth1", wwpn=f"{port.wwpn[:-1]}2", speed=100, on="sw2")
+        for port, name in zip(PORTS, ("eth1/8", "eth1/2"), strict=True)
+    )
+    (bottleneck, *_) = plateau(tmp_path / "a", LOSS, of=OnTwoFabrics, ports=(*PORTS, *second)).verdict.bottlenecks
+    assert bottleneck.kind == "retries"
+    assert all("sw2/" in entity for entity in bottleneck.elements)
 
 
 @pytest.mark.parametrize(("p99_times", "kind"), [(0.1, "bottleneck"), (2.0, "concurrency_limited")])

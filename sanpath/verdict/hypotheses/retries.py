@@ -12,6 +12,7 @@ from math import log
 from sanpath.facts.fabric.link_measures import filled_ratio
 from sanpath.facts.fabric.load_shares import LOADED
 from sanpath.facts.table import FactRow, number
+from sanpath.topology.keys import normalise
 from sanpath.topology.paths import hosts_of_all
 from sanpath.units import count, duration, percent
 from sanpath.verdict.evidence.likelihoods import UNEXPLAINED, event_weight
@@ -65,6 +66,8 @@ _BOUND_READ_WEIGHT = 3.5
 usual values."""
 _HARMLESS_RATIO = 1e-4
 """Largest share of lost segments that limits nothing: a fuller queue drops some now and then."""
+_CLEARLY_LOSSY_RATIO = 0.1
+"""Share of the largest ratio of lost segments from which another connection's links may be the lossy ones as well."""
 _UNREAD_END_SHARE = 0.05
 """Share of the retransmitted segments that a port must count to be more suspect than an unread end."""
 _USUAL_SEGMENT_BYTES = 1448.0
@@ -247,7 +250,7 @@ def _retransmitted(table: PlaceTable) -> Iterator[Claim]:
     such counters, all links of the path are named. If no port is known either, the claim names the connection.
     """
     again = [each for machine in _SENDER_TABLES for each in _retransmissions(table, machine) if each[1] > 0]
-    links = [row for row in table.links if row["technology"] == "ethernet"]
+    links = _crossed(table, [row for row in table.links if row["technology"] == "ethernet"])
     links.sort(key=lambda row: -(filled_ratio(row) or 0.0))
     entities = [str(row["entity"]) for row in links] or ([] if table.links else _ethernet_initiators(table))
     if not again:
@@ -264,6 +267,31 @@ def _retransmitted(table: PlaceTable) -> Iterator[Claim]:
         *_tcp_evidence(table),
     ]
     yield _claim(table, entity, evidence, _RETRANSMIT_PRIOR, others=others)
+
+
+def _crossed(table: PlaceTable, links: list[FactRow]) -> list[FactRow]:
+    """The links that connections with lost segments cross; all, if the ends of none are known. A link that only
+    other connections cross lost nothing."""
+    rows = () if table.tcp is None else (*table.tcp.rows, *table.tcp.opposite_rows)
+    lost: dict[str, float] = {}
+    for row in rows:
+        lost[str(row["entity"])] = max(lost.get(str(row["entity"]), 0.0), number(row, "retransmit_ratio"))
+    least = _CLEARLY_LOSSY_RATIO * max(lost.values(), default=0.0)
+    crossed: set[str] = set()
+    for ends in (_ports_of(table, entity) for entity, ratio in lost.items() if ratio >= least > 0):
+        kinds = {end.partition(":")[0] for end in ends}
+        for path in table.paths if ends else ():
+            own = {port for port in (path.hba, path.array_port) if port.partition(":")[0] in kinds}
+            crossed |= {cable.id for cable in path.cables} if own <= ends else set()
+    return [row for row in links if row["entity"] in crossed] or links
+
+
+def _ports_of(table: PlaceTable, connection: str) -> set[str]:
+    """The initiator and the target port at the ends of a TCP connection, as far as they are known."""
+    topology = table.facts.topology
+    address = normalise("ip", str(topology.entities[connection].attributes.get("initiator_address") or ""))
+    ports = {end for end in topology.related(connection, "ends_at") if end.startswith(_KINDS)}
+    return ports | {port.id for port in topology.of_kind("hba") if address in port.ids.get("ip", ())}
 
 
 def _timeout_evidence(table: PlaceTable, ratio: float) -> Iterator[Evidence]:
