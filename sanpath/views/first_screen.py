@@ -75,14 +75,18 @@ def off_path_text(diagnosis: Diagnosis) -> str | None:
 
 
 def off_path_title(diagnosis: Diagnosis) -> str:
-    """The title of the elements off the path: the cause, the limit, or saturated links of other paths."""
+    """The title of the elements off the path: the cause, the limit, or saturated or lossy links of other paths."""
     bottlenecks = diagnosis.verdict.bottlenecks
     if any(bottleneck.culprit for bottleneck in bottlenecks):
         return "The cause, not on the path of the test"
     if not diagnosis.summary.path:
         return "The limit"
     off_path = {element.entity for element in diagnosis.summary.off_path}
-    return "The limit, on another path" if bottlenecks[0].entity in off_path else "Also saturated, on other paths"
+    if bottlenecks[0].entity in off_path:
+        return "The limit, on another path"
+    # Which of the links loses frames is not known; none of them need be busy.
+    is_loss = bottlenecks[0].kind == "retries"
+    return "As likely, on other paths" if is_loss else "Also saturated, on other paths"
 
 
 def first_step(diagnosis: Diagnosis) -> PlanStep | None:

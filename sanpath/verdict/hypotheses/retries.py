@@ -6,7 +6,8 @@ I/Os that wait for their time-out fill the queue. Error counters show it even if
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import product
 from math import log
 
 from sanpath.facts.fabric.link_measures import filled_ratio
@@ -277,21 +278,28 @@ def _crossed(table: PlaceTable, links: list[FactRow]) -> list[FactRow]:
     for row in rows:
         lost[str(row["entity"])] = max(lost.get(str(row["entity"]), 0.0), number(row, "retransmit_ratio"))
     least = _CLEARLY_LOSSY_RATIO * max(lost.values(), default=0.0)
-    crossed: set[str] = set()
-    for ends in (_ports_of(table, entity) for entity, ratio in lost.items() if ratio >= least > 0):
-        kinds = {end.partition(":")[0] for end in ends}
-        for path in table.paths if ends else ():
-            own = {port for port in (path.hba, path.array_port) if port.partition(":")[0] in kinds}
-            crossed |= {cable.id for cable in path.cables} if own <= ends else set()
+    lossy = {entity for entity, ratio in lost.items() if ratio >= least > 0}
+    ends = {pair for pair in _ends(table, lossy) if any(pair)}
+    crossed = {
+        cable.id
+        for path in table.paths
+        if not ends.isdisjoint(((path.hba, path.array_port), (path.hba, None), (None, path.array_port)))
+        for cable in path.cables
+    }
     return [row for row in links if row["entity"] in crossed] or links
 
 
-def _ports_of(table: PlaceTable, connection: str) -> set[str]:
-    """The initiator and the target port at the ends of a TCP connection, as far as they are known."""
+def _ends(table: PlaceTable, connections: Iterable[str]) -> Iterator[tuple[str | None, str | None]]:
+    """The initiator and the target port at the ends of each of these TCP connections. None: it is not known."""
     topology = table.facts.topology
-    address = normalise("ip", str(topology.entities[connection].attributes.get("initiator_address") or ""))
-    ports = {end for end in topology.related(connection, "ends_at") if end.startswith(_KINDS)}
-    return ports | {port.id for port in topology.of_kind("hba") if address in port.ids.get("ip", ())}
+    by_address = {address: port.id for port in topology.of_kind("hba") for address in port.ids.get("ip", ())}
+    for connection in connections:
+        address = normalise("ip", str(topology.entities[connection].attributes.get("initiator_address") or ""))
+        ends = topology.related(connection, "ends_at")
+        hbas = {end for end in ends if end.startswith("hba:")}
+        hbas |= {by_address[address]} if address is not None and address in by_address else set()
+        targets = [end for end in ends if end.startswith("array_port:")]
+        yield from product([*hbas] or [None], targets or [None])
 
 
 def _timeout_evidence(table: PlaceTable, ratio: float) -> Iterator[Evidence]:
