@@ -296,10 +296,11 @@ def _ends(table: PlaceTable, connections: Iterable[str]) -> Iterator[tuple[str |
     for connection in connections:
         address = normalise("ip", str(topology.entities[connection].attributes.get("initiator_address") or ""))
         ends = topology.related(connection, "ends_at")
-        hbas = {end for end in ends if end.startswith("hba:")}
-        hbas |= {by_address[address]} if address is not None and address in by_address else set()
-        targets = [end for end in ends if end.startswith("array_port:")]
-        yield from product([*hbas] or [None], targets or [None])
+        hbas: list[str | None] = [end for end in ends if end.startswith("hba:")]
+        targets: list[str | None] = [end for end in ends if end.startswith("array_port:")]
+        if not hbas and address is not None:
+            hbas = [by_address.get(address)]
+        yield from product(hbas or [None], targets or [None])
 
 
 def _timeout_evidence(table: PlaceTable, ratio: float) -> Iterator[Evidence]:
