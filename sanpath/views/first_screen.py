@@ -16,6 +16,8 @@ ROLES: dict[PathRole, str] = {"limits": "LIMIT", "waits": "I/Os queue here"}
 
 _RELIEVED = ("credit_stall", "lun", "vdisk")
 """Kinds of bottlenecks that `whatif --relieve` relieves, besides links, limits and path policies."""
+_BEYOND_THE_HOST = {"link", "array_port", "array", "volume"}
+"""Kinds of elements on a path that is known as far as the storage, or to it."""
 MAX_OFF_PATH = 3
 """Largest number of elements off the path that are named: an array has many ports."""
 
@@ -79,8 +81,8 @@ def off_path_title(diagnosis: Diagnosis) -> str:
     bottlenecks = diagnosis.verdict.bottlenecks
     if any(bottleneck.culprit for bottleneck in bottlenecks):
         return "The cause, not on the path of the test"
-    if not diagnosis.summary.path:
-        return "The limit"
+    if _BEYOND_THE_HOST.isdisjoint(element.kind for element in diagnosis.summary.path):
+        return "The limit"  # How I/Os get to it is not known.
     off_path = {element.entity for element in diagnosis.summary.off_path}
     if bottlenecks[0].entity in off_path:
         return "The limit, on another path"

@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from sanpath.diagnosis.model import Diagnosis
 from sanpath.views import first_screen, json, markdown, progress, text
 from sanpath.views.words import finding_text, group_findings
-from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
+from tests.support.san import ARRAY_PORT, HOST_PORT, KIB, AtArray, Flow, San
 from tests.support.stories import COUNTED, NOTHING, STORIES, X, diagnosed, judged
 
 NASTY = " [red]|*_`<b>#\\ \x1b[2J\r\n# forged\u202e {x}"
@@ -288,3 +288,12 @@ def test_the_second_line_of_what_is_gained_is_indented_like_the_first() -> None:
     assert lines[first].startswith("  Expected")
     assert lines[first + 1].startswith("  ") or not lines[first + 1]
     assert not lines[first + 1].startswith("   ")
+
+
+def test_a_limit_to_which_no_path_is_known_is_on_no_other_path(tmp_path: Path) -> None:
+    """No link and no LUN was read: the drawing ends at the host."""
+    san = San(tmp_path / "r.sanpath", ports=(HOST_PORT,), leave_out={"switch", "disk", "lun"})
+    for n in (16, 64, 256):
+        array = {"read": AtArray(0.0004, queue=n / 20_000 - 0.0006)}
+        san.step(f"q{n}", n, block=8 * KIB, read=Flow(20_000, n / 20_000), array=array)
+    assert first_screen.off_path_text(judged(san.write())) == "The limit: [fa1 LIMIT]"
