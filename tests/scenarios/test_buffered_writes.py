@@ -25,11 +25,12 @@ def buffered(folder: Path, ops: float, direct: bool) -> Verdict:
 
 
 def test_a_full_link_limits_writes_that_end_in_a_file_cache(tmp_path: Path) -> None:
-    (bottleneck, *_) = buffered(tmp_path, FULL, direct=False).bottlenecks
-    assert bottleneck.kind == "link"
+    """All data cross the links while the load waits for its flushes: 0.05 of 1.3 ms are timed."""
+    verdict = buffered(tmp_path, FULL, direct=False)
+    assert verdict.bottlenecks[0].kind == "link"
+    assert verdict.suspects[0].probability > 0.9
 
 
 @pytest.mark.parametrize("direct", [True, False])
 def test_flushes_above_links_with_room_are_too_few(tmp_path: Path, direct: bool) -> None:
-    suspects = buffered(tmp_path, FULL / 4, direct).suspects
-    assert suspects[0].verdict == "concurrency_limited"
+    assert buffered(tmp_path, FULL / 4, direct).kind == "concurrency_limited"

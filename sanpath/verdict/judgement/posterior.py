@@ -81,9 +81,9 @@ _NO_WAIT = 0.01
 """The same if throughput does not saturate, and if I/Os wait behind stalled frames: sanpath's own choice."""
 _HIDDEN_WAIT = 0.5
 """Probability that a wait shows nowhere, for a claim whose wait may be where no clock measures."""
-_HIDDEN_IN_FLUSH = 0.15
-"""The same where the load waits for flushes of a file cache: most flushes take their usual time. sanpath's own
-choice."""
+_HIDDEN_IN_FLUSH, _COUNTED_WEIGHT = 0.5, 2.0
+"""The same where the load waits for flushes of a file cache, and the log-likelihood ratio of a counter at its limit
+that it needs: without one, a flush takes its usual time. sanpath's own choices."""
 _FULL_PROBABILITY_DEPTH_UNKNOWN = 0.8
 """Probability that a queue of unknown depth above a saturated place is full."""
 _FULL_BY_BELOW_PROBABILITY, _HALF_PROBABILITY_RATIO, _STEP_WIDTH = 0.95, 0.75, 0.05
@@ -158,7 +158,8 @@ def _scored(table: PlaceTable) -> dict[_Key, _Scored]:
             readings = sum(evidence.weight for evidence in claim.evidence if not evidence.about_slots)
             slots = sum(evidence.weight for evidence in claim.evidence if evidence.about_slots)
             slots += _full_queues_score(table, claim)
-            scored = _Scored(claim, readings, _wait_density(table, claim, idle, full), slots)
+            in_flush = _HIDDEN_IN_FLUSH * _flush_ratio(table) if readings >= _COUNTED_WEIGHT else 0.0
+            scored = _Scored(claim, readings, _wait_density(table, claim, idle, full, in_flush), slots)
             if key not in best or scored.log_odds > best[key].log_odds:
                 best[key] = scored
     return best
@@ -226,11 +227,14 @@ def _full_queues_score(table: PlaceTable, claim: Claim) -> float:
     return score
 
 
-def _wait_density(table: PlaceTable, claim: Claim, idle: Sequence[float], full: Sequence[float]) -> float:
+def _wait_density(
+    table: PlaceTable, claim: Claim, idle: Sequence[float], full: Sequence[float], in_flush: float
+) -> float:
     """Logarithm of the probability density of the waits, if the claim holds.
 
     `idle`: the density of the wait at each segment if that segment does not limit. `full`: the same for a full queue
-    whose wait the place below causes, times the probability of that.
+    whose wait the place below causes, times the probability of that. `in_flush`: probability that the wait passes in
+    a flush that no clock splits.
     """
     if claim.verdict == "demand_limited" and claim.growth == "any":
         # The time of an I/O does not depend on the requested rate: it may be slow nowhere, at one place, or at
@@ -261,7 +265,6 @@ def _wait_density(table: PlaceTable, claim: Claim, idle: Sequence[float], full: 
         _idle_density(segment, wait, table.processor_wait_seconds)
         for segment, wait in zip(visible, waits[0], strict=True)
     ]
-    in_flush = _HIDDEN_IN_FLUSH * _flush_ratio(table)
     hidden = max(in_flush, *(segment.hidden_wait_probability for segment in explained))
     hidden = max(hidden, _HIDDEN_WAIT if claim.hidden else 0.0)
     shown = fmean(_shown_density(visible, each, densities, claim) for each in waits)
