@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from sanpath.diagnosis.model import Diagnosis, Verdict
-from sanpath.views.first_screen import off_path_text
 from sanpath_collectors.linux_host.tables import HOST
 from sanpath_collectors.linux_host.tables import TCP_CONNECTION as OF_INITIATOR
 from sanpath_collectors.linux_target.tables import CONTROLLER
@@ -22,7 +21,6 @@ from tests.support.san import KIB, AtArray, Flow, Port
 from tests.support.stories import NOTHING, judged
 
 PAIR = "192.0.2.5--192.0.2.9:4420"
-OTHER_PAIR = "192.0.2.6--192.0.2.10:4420"
 CONNECTION = f"tcp_connection:{PAIR}"
 BLOCK = 48 * KIB
 OPS = 4000.0
@@ -32,11 +30,6 @@ SERVED = 3e-4
 PORTS = (
     Port("eth1/7", "eth0", "21000024ff000001", speed=10, capable=10),
     Port("eth1/1", "eth0", "524a937000000001", speed=10, capable=10, host=""),
-)
-TWO_FABRICS = (
-    *PORTS,
-    replace(PORTS[0], name="eth1/8", device="eth1", wwpn="21000024ff000002", speed=100, on="sw2"),
-    replace(PORTS[1], name="eth1/2", device="eth1", wwpn="524a937000000002", speed=100, on="sw2"),
 )
 
 
@@ -229,42 +222,6 @@ def test_loss_on_its_connections_limits(tmp_path: Path, waiting: float) -> None:
     assert CONNECTION in " ".join(verdict.bottlenecks[0].because)
     # The switch has received everything intact, and nobody reads what the host's port has received.
     assert verdict.bottlenecks[0].entity == "link:esx7/eth0--sw1/eth1/7"
-
-
-class OnTwoFabrics(TcpSan):
-    """Another connection has ports of its own, and loses `other_lost`; the lossy one is over eth1 and sw2."""
-
-    other_lost: float = 0.0
-
-    def _configuration(self, out: RecordingBuilder) -> None:
-        TcpSan._configuration(self, out)
-        assert self.tcp is not None
-        lossy, self.tcp = self.tcp, replace(self.tcp, lost=self.other_lost)
-        about = {"initiator_address": "192.0.2.6", "portal": "192.0.2.10:4420", "protocol": "nvme_tcp"}
-        for source, table in (("esx7", OF_INITIATOR), ("srv", OF_TARGET)):
-            out.entity(source, "tcp_connection", OTHER_PAIR, OTHER_PAIR, {"name": (OTHER_PAIR,)}, about)
-            for second in range(int(self.steps[-1].end + 2)):
-                out.samples(source, table, second, {OTHER_PAIR: self._connection(second, source)})
-        self.tcp = lossy
-        for pair, port in ((PAIR, "eth1"), (OTHER_PAIR, "eth0")):
-            out.say(f"tcp_connection:{pair} ends_at hba:esx7/{port}")
-            out.say(f"tcp_connection:{pair} ends_at array_port:fa1/{port}")
-
-
-def test_the_links_of_a_connection_without_lost_segments_lost_none(tmp_path: Path) -> None:
-    """The busier links are those of the other connection."""
-    (bottleneck, *_) = plateau(tmp_path / "a", LOSS, of=OnTwoFabrics, ports=TWO_FABRICS).verdict.bottlenecks
-    assert bottleneck.kind == "retries"
-    assert all("sw2/" in entity for entity in bottleneck.elements)
-
-
-def test_links_that_may_lose_frames_are_not_called_saturated(tmp_path: Path) -> None:
-    class OnTwoLossyFabrics(OnTwoFabrics):
-        other_lost = LOSS.lost
-
-    text = off_path_text(plateau(tmp_path / "a", LOSS, of=OnTwoLossyFabrics, ports=TWO_FABRICS))
-    assert text is not None
-    assert text.startswith("As likely, on other paths: ")
 
 
 @pytest.mark.parametrize(("p99_times", "kind"), [(0.1, "bottleneck"), (2.0, "concurrency_limited")])

@@ -1,0 +1,55 @@
+"""Two connections over two fabrics, of which one loses segments."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from sanpath.views.first_screen import off_path_text
+from sanpath_collectors.linux_host.tables import TCP_CONNECTION as OF_INITIATOR
+from sanpath_collectors.linux_target.tables import TCP_CONNECTION as OF_TARGET
+from tests.scenarios.test_tcp_connections import LOSS, PAIR, PORTS, TcpSan, plateau
+from tests.support.recording import RecordingBuilder
+
+OTHER_PAIR = "192.0.2.6--192.0.2.10:4420"
+TWO_FABRICS = (
+    *PORTS,
+    replace(PORTS[0], name="eth1/8", device="eth1", wwpn="21000024ff000002", speed=100, on="sw2"),
+    replace(PORTS[1], name="eth1/2", device="eth1", wwpn="524a937000000002", speed=100, on="sw2"),
+)
+
+
+class OnTwoFabrics(TcpSan):
+    """Another connection has ports of its own, and loses `other_lost`; the lossy one is over eth1 and sw2."""
+
+    other_lost: float = 0.0
+
+    def _configuration(self, out: RecordingBuilder) -> None:
+        TcpSan._configuration(self, out)
+        assert self.tcp is not None
+        lossy, self.tcp = self.tcp, replace(self.tcp, lost=self.other_lost)
+        about = {"initiator_address": "192.0.2.6", "portal": "192.0.2.10:4420", "protocol": "nvme_tcp"}
+        for source, table in (("esx7", OF_INITIATOR), ("srv", OF_TARGET)):
+            out.entity(source, "tcp_connection", OTHER_PAIR, OTHER_PAIR, {"name": (OTHER_PAIR,)}, about)
+            for second in range(int(self.steps[-1].end + 2)):
+                out.samples(source, table, second, {OTHER_PAIR: self._connection(second, source)})
+        self.tcp = lossy
+        for pair, port in ((PAIR, "eth1"), (OTHER_PAIR, "eth0")):
+            out.say(f"tcp_connection:{pair} ends_at hba:esx7/{port}")
+            out.say(f"tcp_connection:{pair} ends_at array_port:fa1/{port}")
+
+
+def test_the_links_of_a_connection_without_lost_segments_lost_none(tmp_path: Path) -> None:
+    """The busier links are those of the other connection."""
+    (bottleneck, *_) = plateau(tmp_path / "a", LOSS, of=OnTwoFabrics, ports=TWO_FABRICS).verdict.bottlenecks
+    assert bottleneck.kind == "retries"
+    assert all("sw2/" in entity for entity in bottleneck.elements)
+
+
+def test_links_that_may_lose_frames_are_not_called_saturated(tmp_path: Path) -> None:
+    class OnTwoLossyFabrics(OnTwoFabrics):
+        other_lost = LOSS.lost
+
+    text = off_path_text(plateau(tmp_path / "a", LOSS, of=OnTwoLossyFabrics, ports=TWO_FABRICS))
+    assert text is not None
+    assert text.startswith("As likely, on other paths: ")
