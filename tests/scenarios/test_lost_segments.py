@@ -1,14 +1,16 @@
-"""Two connections over two fabrics, of which one loses segments."""
+"""Two connections over two fabrics, of which one loses segments, or has them queue."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from sanpath.views.first_screen import off_path_text
 from sanpath_collectors.linux_host.tables import TCP_CONNECTION as OF_INITIATOR
 from sanpath_collectors.linux_target.tables import TCP_CONNECTION as OF_TARGET
-from tests.scenarios.test_tcp_connections import LOSS, PAIR, PORTS, TcpSan, plateau
+from tests.scenarios.test_tcp_connections import LOSS, PAIR, PORTS, Tcp, TcpSan, plateau
 from tests.support.recording import RecordingBuilder
 
 OTHER_PAIR = "192.0.2.6--192.0.2.10:4420"
@@ -20,14 +22,16 @@ TWO_FABRICS = (
 
 
 class OnTwoFabrics(TcpSan):
-    """Another connection has ports of its own, and loses `other_lost`; the lossy one is over eth1 and sw2."""
+    """Another connection has ports of its own, loses `other_lost` and has a round trip of `other_round_trip`; the
+    lossy one is over eth1 and sw2."""
 
     other_lost: float = 0.0
+    other_round_trip: float = LOSS.round_trip
 
     def _configuration(self, out: RecordingBuilder) -> None:
         TcpSan._configuration(self, out)
         assert self.tcp is not None
-        lossy, self.tcp = self.tcp, replace(self.tcp, lost=self.other_lost)
+        lossy, self.tcp = self.tcp, replace(self.tcp, lost=self.other_lost, round_trip=self.other_round_trip)
         about = {"initiator_address": "192.0.2.6", "portal": "192.0.2.10:4420", "protocol": "nvme_tcp"}
         for source, table in (("esx7", OF_INITIATOR), ("srv", OF_TARGET)):
             out.entity(source, "tcp_connection", OTHER_PAIR, OTHER_PAIR, {"name": (OTHER_PAIR,)}, about)
@@ -53,3 +57,19 @@ def test_links_that_may_lose_frames_are_not_called_saturated(tmp_path: Path) -> 
     text = off_path_text(plateau(tmp_path / "a", LOSS, of=OnTwoLossyFabrics, ports=TWO_FABRICS))
     assert text is not None
     assert text.startswith("As likely, on other paths: ")
+
+
+@pytest.mark.parametrize(("other_round_trip", "named"), [(0.3e-3, PAIR.replace("--", " - ")), (12e-3, "between")])
+def test_of_two_connections_that_is_named_on_whose_way_segments_queue(
+    tmp_path: Path, other_round_trip: float, named: str
+) -> None:
+    """A round trip of 12 ms out of 0.2 on links that are used to a sixth, and one of 0.3 or of 12 ms."""
+
+    class Shaped(OnTwoFabrics):
+        pass
+
+    Shaped.other_round_trip = other_round_trip
+    shaped = Tcp(12e-3, 0.2e-3, waiting=0.2, busy=1.0, congestion_window=4e6)
+    found = plateau(tmp_path / "a", shaped, of=Shaped, ports=TWO_FABRICS)
+    assert found.verdict.kind == "cannot_tell"
+    assert f"most likely the network {named}" in found.summary.verdict.replace("network of ", "network ")

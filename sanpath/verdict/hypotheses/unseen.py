@@ -42,6 +42,9 @@ _COVERED_GAP_PRIOR = -1.8
 only adapter, driver and interrupts are left; or the host is not read, and its queues are a claim of their own."""
 _FEW_IOS_RATIO = 0.1
 """Share of the busiest device's I/Os up to which another device does not count: sanpath's own choice."""
+_NEARLY_ALL_RATIO = 0.9
+"""Share of the time that the segments of several connections queue, from which that of one is nearly all of it:
+sanpath's own choice."""
 _LONGEST_NAME = 16
 """Longest device name that fits into a sentence, such as PhysicalDisk2; identifiers are longer."""
 
@@ -75,12 +78,27 @@ def _place(table: PlaceTable, index: int) -> str:
     above = _name(table, machines, "host") if machines else "the load"
     below = _name(table, table.arrays, "array")
     if index in table.in_tcp:
-        return f"the network between {above} and {below}"
+        slow = _queueing_connection(table)
+        return f"the network between {above} and {below}" if slow is None else f"the network of {slow}"
     name = "" if queue is None else _device_place(table, queue)
     return {
         "fabric": f"something between {above} and {below}",
         "before_array_clock": f"something before the clock of {below}",
     }.get(table.segments[index].kind, name or f"something below {above}")
+
+
+def _queueing_connection(table: PlaceTable) -> str | None:
+    """The name of the one of several connections on whose way nearly all segments that queue do so. None: there is
+    none, or its round trips were not read."""
+    rows = () if table.tcp is None else table.tcp.rows
+    queued = {
+        str(row["entity"]): max(0.0, number(row, "round_trip_seconds") - number(row, "round_trip_seconds_min"))
+        for row in rows
+    }
+    most = max(queued, key=lambda entity: queued[entity], default="")
+    if len(queued) < 2 or queued[most] < _NEARLY_ALL_RATIO * sum(queued.values()) or not queued[most]:
+        return None
+    return table.facts.topology.entities[most].label.replace("--", " - ")
 
 
 def _queue_above(table: PlaceTable, index: int) -> HostQueue | None:
