@@ -1,4 +1,4 @@
-"""Combines samples of many polls: writing a thousand rows costs little more than writing one."""
+"""Combines the samples of many polls, because writing a thousand rows costs little more than writing one."""
 
 from __future__ import annotations
 
@@ -16,41 +16,41 @@ class Batch:
     """Collects samples with the same table and columns into larger batches."""
 
     def __init__(self) -> None:
-        self._waiting: dict[tuple[object, ...], _Waiting] = {}
+        self._pending: dict[tuple[object, ...], _PendingBatch] = {}
 
     def add(self, rows: Rows) -> Iterator[Rows]:
-        """Add samples. Yields the batch that they complete, if any; large ones are yielded as they are."""
+        """Add samples. Yields the batch that they complete, if any. Large groups of samples are yielded unchanged."""
         key = (id(rows.table), *rows.values, *map(type, (rows.device_time, rows.covers_seconds, rows.seen)))
-        if isinstance(rows.seen, array):  # Then its values may be arrays as well.
+        if isinstance(rows.seen, array):  # The values may be arrays as well.
             key += tuple(map(type, rows.values.values()))
         if len(rows.entity) >= _BATCH_ROWS:
-            if key in self._waiting:
-                yield self._waiting.pop(key).rows()
+            if key in self._pending:
+                yield self._pending.pop(key).rows()
             yield rows
             return
-        if key not in self._waiting:
-            self._waiting[key] = _Waiting(rows)
-        waiting = self._waiting[key]
-        waiting.add(rows)
-        if len(waiting.entity) >= _BATCH_ROWS:
-            yield self._waiting.pop(key).rows()
+        if key not in self._pending:
+            self._pending[key] = _PendingBatch(rows)
+        pending = self._pending[key]
+        pending.add(rows)
+        if len(pending.entity) >= _BATCH_ROWS:
+            yield self._pending.pop(key).rows()
 
     def remaining(self) -> Iterator[Rows]:
         """Yield the incomplete batches."""
-        batches, self._waiting = self._waiting, {}
-        yield from (waiting.rows() for waiting in batches.values())
+        batches, self._pending = self._pending, {}
+        yield from (pending.rows() for pending in batches.values())
 
 
-class _Waiting:
+class _PendingBatch:
     """An incomplete batch of samples with the columns of `first`. Columns that are arrays stay arrays."""
 
     def __init__(self, first: Rows) -> None:
         self._table = first.table
         self.entity: list[str] = []
-        self._seen = _empty(first.seen)
-        self._values = {name: _empty(column) for name, column in first.values.items()}
-        self._device_time = None if first.device_time is None else _empty(first.device_time)
-        self._covers_seconds = None if first.covers_seconds is None else _empty(first.covers_seconds)
+        self._seen = _empty_like(first.seen)
+        self._values = {name: _empty_like(column) for name, column in first.values.items()}
+        self._device_time = None if first.device_time is None else _empty_like(first.device_time)
+        self._covers_seconds = None if first.covers_seconds is None else _empty_like(first.covers_seconds)
 
     def add(self, rows: Rows) -> None:
         """Append samples."""
@@ -68,12 +68,12 @@ class _Waiting:
         return Rows(self._table, self.entity, self._seen, dict(self._values), self._device_time, self._covers_seconds)
 
 
-def _empty(column: Any) -> Any:
-    """Return a column without values, of the same type, to which values can be added."""
+def _empty_like(column: Any) -> Any:
+    """Return an empty column of the same type."""
     return array(column.typecode) if isinstance(column, array) else []
 
 
-def single(rows: Rows) -> Iterator[Rows]:
+def single_rows(rows: Rows) -> Iterator[Rows]:
     """Yield samples one row at a time."""
     for row in range(len(rows.entity)):
         yield Rows(

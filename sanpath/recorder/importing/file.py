@@ -1,4 +1,4 @@
-"""A result file on this machine: its unpacked content in chunks, or as a table that DuckDB reads."""
+"""A result file on this machine: its decompressed content in chunks, or as a table that DuckDB reads."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ from typing import IO, Any, cast
 import duckdb
 
 from sanpath.errors import CollectorError, Failure, UsageError
-from sanpath.recorder.importing.decoration import Decoration
+from sanpath.recorder.importing.line_cleaner import LineCleaner
 from sanpath.recording.storage.duck import connect_separately, literal
 
 _CHUNK_BYTES = 1 << 20
 _HEAD_BYTES = 1 << 16
-_ROWS = 10_000
-"""Rows of a query that are in memory as Python objects at the same time."""
+_FETCH_ROWS = 10_000
+"""Rows of a query that are fetched together."""
 _CSV_BUFFER_BYTES = 4 << 20
-"""DuckDB's own 32 MB for each thread take 30 MB more memory and no less time (a log of 200 MB, measured)."""
-_QUERY_BYTES = 100 << 20
+"""DuckDB's default of 32 MB for each thread takes 30 MB more memory and is not faster (measured, log of 200 MB)."""
+_QUERY_MEMORY_BYTES = 100 << 20
 """Memory of DuckDB for a query over a file of any size."""
-_XZ_BYTES = 128 << 20
-"""Memory to unpack .xz: twice that of the highest level of `xz`."""
-_MOST_UNPACKED_RATIO = 1000
-"""Logs are compressed to a tenth or a hundredth. A file that expands by more than this is not a log, and would take
-hours."""
-_BROKEN = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, gzip.BadGzipFile)
+_XZ_MEMORY_BYTES = 128 << 20
+"""Largest memory for the decompression of .xz: twice that of the highest level of `xz`."""
+_MAX_UNPACKED_RATIO = 1000
+"""Logs compress to a tenth or a hundredth of their size. A file that expands by more than this is not a log, and
+would take hours."""
+_DAMAGE_ERRORS = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, gzip.BadGzipFile)
 
 
-class _Unxz(io.RawIOBase):
-    """The content of an .xz file of one stream or several. Raises LZMAError when it needs more memory than usual."""
+class _XzReader(io.RawIOBase):
+    """The content of an .xz file of one or several streams. Raises LZMAError if it needs more memory than usual."""
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("rb")
         self._packed = b""
-        self._stream = lzma.LZMADecompressor(lzma.FORMAT_XZ, _XZ_BYTES)
+        self._stream = lzma.LZMADecompressor(lzma.FORMAT_XZ, _XZ_MEMORY_BYTES)
 
     def readable(self) -> bool:
         """True."""
@@ -67,7 +67,7 @@ class _Unxz(io.RawIOBase):
         packed = (self._stream.unused_data or self._file.read(_HEAD_BYTES)).lstrip(b"\0")
         if not packed:
             return False
-        self._packed, self._stream = packed, lzma.LZMADecompressor(lzma.FORMAT_XZ, _XZ_BYTES)
+        self._packed, self._stream = packed, lzma.LZMADecompressor(lzma.FORMAT_XZ, _XZ_MEMORY_BYTES)
         return True
 
     def close(self) -> None:
@@ -76,7 +76,7 @@ class _Unxz(io.RawIOBase):
         super().close()
 
 
-def _unzipped(path: Path) -> IO[bytes]:
+def _open_zip(path: Path) -> IO[bytes]:
     archive = zipfile.ZipFile(path)
     names = [name for name in archive.namelist() if not name.endswith("/")]
     if len(names) != 1:
@@ -87,31 +87,33 @@ def _unzipped(path: Path) -> IO[bytes]:
         raise UsageError(f"{path.name}: cannot be unpacked: {error}; unpack it first") from error
 
 
-_ZIP = b"PK\x03\x04"
-_PACKED: Mapping[bytes, Callable[[Path], object]] = {
+_ZIP_MAGIC = b"PK\x03\x04"
+_OPENER_BY_MAGIC: Mapping[bytes, Callable[[Path], object]] = {
     b"\x1f\x8b": gzip.GzipFile,
     b"BZh": bz2.BZ2File,
-    b"\xfd7zXZ": lambda path: io.BufferedReader(_Unxz(path), _HEAD_BYTES),
-    _ZIP: _unzipped,
+    b"\xfd7zXZ": lambda path: io.BufferedReader(_XzReader(path), _HEAD_BYTES),
+    _ZIP_MAGIC: _open_zip,
 }
 
 
 class ImportedFile:
-    """Implements `plugin.ResultFile`. `read_bytes`: bytes returned so far, unpacked. `of_many`: it may be an archive
-    of several files, whose content is that of the archive.
+    """Implements `plugin.ResultFile`.
 
-    Raises UsageError when it cannot be opened, CollectorError(UNREADABLE) when a packed file is damaged.
+    `read_bytes`: bytes returned so far, after decompression. `allow_archive`: the file may be a tar archive of
+    several files, which is then returned as it is.
+
+    Raises UsageError if it cannot be opened, CollectorError(UNREADABLE) if a compressed file is damaged.
     """
 
-    def __init__(self, path: Path, of_many: bool = False) -> None:
+    def __init__(self, path: Path, allow_archive: bool = False) -> None:
         self.path = path
         self.read_bytes = 0
-        self._of_many = of_many
-        self._decoration: Decoration | None = None
+        self._allow_archive = allow_archive
+        self._cleaner: LineCleaner | None = None
 
     @property
-    def holds_files(self) -> bool:
-        """Whether it is a tar archive, packed or not, or a zip archive of several files."""
+    def is_archive(self) -> bool:
+        """Whether it is a tar archive, compressed or not, or a zip archive of several files."""
         if is_zip(self.path):
             with zipfile.ZipFile(self.path) as archive:
                 return sum(not name.endswith("/") for name in archive.namelist()) > 1
@@ -119,17 +121,17 @@ class ImportedFile:
 
     @property
     def name(self) -> str:
-        """Its name without the folder and without the suffix of a packed file."""
+        """Its name without the folder, and without the suffix of a compressed file."""
         return self.path.stem if self.path.suffix in (".gz", ".bz2", ".xz", ".zip") else self.path.name
 
     @property
-    def removed(self) -> str:
-        """What was removed in front of its lines, since its beginning was read; "": nothing that matters."""
-        return self._decoration.text if self._decoration is not None else ""
+    def removed_prefix(self) -> str:
+        """The text that was removed in front of its lines; "": none, or the file has not been opened yet."""
+        return self._cleaner.removed_prefix if self._cleaner is not None else ""
 
     @property
     def modified_us(self) -> int:
-        """When the file was written last, microseconds since the epoch."""
+        """Modification time, in microseconds since the epoch."""
         return self.path.stat().st_mtime_ns // 1000
 
     def head(self) -> bytes:
@@ -139,20 +141,20 @@ class ImportedFile:
 
     def chunks(self) -> Iterator[bytes]:
         """Yield its whole content in chunks."""
-        most = _MOST_UNPACKED_RATIO * max(_HEAD_BYTES, self.path.stat().st_size)
+        max_bytes = _MAX_UNPACKED_RATIO * max(_HEAD_BYTES, self.path.stat().st_size)
         with self._open() as file:
             while chunk := self._read_chunk(file, _CHUNK_BYTES):
                 self.read_bytes += len(chunk)
-                if self.read_bytes > most:
+                if self.read_bytes > max_bytes:
                     raise CollectorError(
                         Failure.UNREADABLE,
-                        f"{self.path.name}: unpacks to more than {_MOST_UNPACKED_RATIO:,} times its size",
+                        f"{self.path.name}: unpacks to more than {_MAX_UNPACKED_RATIO:,} times its size",
                     )
                 yield chunk
 
     def query(self, columns: Mapping[str, str], sql: str) -> Iterator[tuple[int | float | str | None, ...]]:
         """Yield the rows of a SELECT over the table `csv`."""
-        setup = f"SET memory_limit = '{_QUERY_BYTES >> 20}MB'; SET preserve_insertion_order = false"
+        setup = f"SET memory_limit = '{_QUERY_MEMORY_BYTES >> 20}MB'; SET preserve_insertion_order = false"
         path = self.path.absolute()
         connection = connect_separately(folders=(str(path.parent),), setup=setup)
         try:
@@ -164,7 +166,7 @@ class ImportedFile:
                 + "})"
             )
             cursor = connection.execute(sql)
-            while rows := cursor.fetchmany(_ROWS):
+            while rows := cursor.fetchmany(_FETCH_ROWS):
                 yield from rows
             self.read_bytes = self.path.stat().st_size
         except duckdb.Error as error:
@@ -178,7 +180,7 @@ class ImportedFile:
         try:
             with self.path.open("rb") as file:
                 start = file.read(8)
-            unpack = next((unpack for mark, unpack in _PACKED.items() if start.startswith(mark)), None)
+            unpack = next((unpack for magic, unpack in _OPENER_BY_MAGIC.items() if start.startswith(magic)), None)
             if unpack is not None:
                 with cast(IO[bytes], unpack(self.path)) as content:
                     head = content.read(_HEAD_BYTES)
@@ -188,35 +190,35 @@ class ImportedFile:
                 head = content.read(_HEAD_BYTES)
                 content.seek(0)
             self._refuse_tar(head[: tarfile.BLOCKSIZE])
-            return self._decoration_of(head).opened(content)
+            return self._cleaner_for(head).wrap(content)
         except OSError as error:
             raise UsageError(f"{self.path}: cannot be read: {error.strerror or error}") from error
-        except _BROKEN as error:
+        except _DAMAGE_ERRORS as error:
             raise CollectorError(Failure.UNREADABLE, f"{self.path.name}: is damaged: {error}") from error
 
-    def _decoration_of(self, head: bytes) -> Decoration:
-        if self._decoration is None:
-            self._decoration = Decoration(head)
-        return self._decoration
+    def _cleaner_for(self, head: bytes) -> LineCleaner:
+        if self._cleaner is None:
+            self._cleaner = LineCleaner(head)
+        return self._cleaner
 
     def _refuse_tar(self, block: bytes) -> None:
-        """Raise UsageError if a content that begins with this block is files one after the other, of which a reader
-        would take the first text that it knows."""
-        if self._of_many or not _is_tar(block):
+        """Raise UsageError if this first block is that of a tar archive: a reader would find a report somewhere in
+        it."""
+        if self._allow_archive or not _is_tar(block):
             return
         raise UsageError(f"{self.path.name}: is a tar archive; unpack it and import the files you want")
 
     def _read_chunk(self, file: IO[bytes], size: int) -> bytes:
         try:
             return file.read(size)
-        except _BROKEN as error:
+        except _DAMAGE_ERRORS as error:
             raise CollectorError(Failure.UNREADABLE, f"{self.path.name}: is damaged: {error}") from error
 
 
 def is_zip(path: Path) -> bool:
     """Whether a file begins like a zip archive."""
     with path.open("rb") as file:
-        return file.read(len(_ZIP)) == _ZIP
+        return file.read(len(_ZIP_MAGIC)) == _ZIP_MAGIC
 
 
 def _is_tar(block: bytes) -> bool:

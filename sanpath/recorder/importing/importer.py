@@ -15,22 +15,22 @@ from sanpath.errors import CollectorError, UsageError
 from sanpath.masking import masked_bytes, masked_text
 from sanpath.model import Event, Poll, Rows, Scalar, SourceEntity, SourceLink
 from sanpath.plugin import Item, ResultClock, ResultReader, Spec, warning
-from sanpath.recorder.importing import doubtful_placement as doubts
-from sanpath.recorder.importing.batch import Batch, single
-from sanpath.recorder.importing.day_or_month import DAY_FIRST, day_comes_first
+from sanpath.recorder.importing import placement_remarks as placement_remarks
+from sanpath.recorder.importing.batch import Batch, single_rows
+from sanpath.recorder.importing.day_or_month import DAY_FIRST_REMARK, has_day_first
 from sanpath.recorder.importing.file import ImportedFile
 from sanpath.recorder.importing.placement import Placement
-from sanpath.recorder.importing.read_ahead import FLUSH_ROWS, read_ahead, read_bytes
-from sanpath.recorder.importing.recognition import recognised
-from sanpath.recorder.importing.settings import described_loads
+from sanpath.recorder.importing.read_ahead import FLUSH_ROWS, read_ahead, total_read_bytes
+from sanpath.recorder.importing.recognition import find_reader
+from sanpath.recorder.importing.settings import read_described_loads
 from sanpath.recorder.importing.target import (
     free_name,
-    of_other_hosts,
     open_recording,
     source_names,
+    sources_of_other_hosts,
     writer_name,
 )
-from sanpath.recorder.importing.untimed import marked, placed
+from sanpath.recorder.importing.untimed import place_at_marks, place_untimed
 from sanpath.recording.format import layout
 from sanpath.recording.format.documents import Declaration, Ending
 from sanpath.recording.reading.recording import Recording
@@ -40,7 +40,7 @@ from sanpath.recording.writing.writer import Writer
 from sanpath.topology.machine_names import spellings
 from sanpath.units import first_of, in_series
 
-_MOST_STORED_BYTES = 64 << 20
+_MAX_STORED_BYTES = 64 << 20
 """A file up to this size is stored in the recording."""
 
 
@@ -48,13 +48,13 @@ _MOST_STORED_BYTES = 64 << 20
 class ImportRequest:
     """A request to import a file.
 
-    `name`: name of the load or source; None: that of its collector. `host`: the machine the file is from; None: what
-    the file says, else the only one of the recording. `marks`: names of the recording's steps that correspond to the
-    file's steps. `site_items`: entities and links from the configuration. `follows_file`: one command has imported
-    another file before it, with the same options. `remarks`: what is known of the file from others of the same
-    command. `parts`: other files of the same run, which are read together with it. `imported`: (folder, collector)
-    → the source of the first file of it that one command has imported before. `settings`: files of the same command
-    that only say how the loads of this one are set.
+    `name`: name of the load or source; None: the collector's name. `host`: the machine that the file is from; None:
+    the machine that the file names, else the only one of the recording. `marks`: names of the recording's steps that
+    correspond to the file's steps. `site_items`: entities and links from the configuration. `follows_file`: the same
+    command imported another file before, with the same options. `remarks`: remarks that follow from the command's
+    other files. `parts`: other files of the same run, which are read together with this one. `imported`: (folder,
+    collector) → the source of the first such file that the same command imported. `settings`: files of the same
+    command that only contain settings of this file's loads.
     """
 
     file: Path
@@ -101,49 +101,51 @@ def import_file(request: ImportRequest, progress: Callable[[int], None] = lambda
     is unchanged.
     """
     files = [ImportedFile(path) for path in request.files]
-    spec, reader = recognised(files[0], request.reader)
+    spec, reader = find_reader(files[0], request.reader)
     recording = open_recording(request.folder)
     requested = replace(request.placement)
-    placement, placement_remarks = request.placement, list[str]()
+    placement, placing_remarks = request.placement, list[str]()
     if request.marks:
-        placement = marked(placement, request.marks, recording)
+        placement = place_at_marks(placement, request.marks, recording)
     else:
-        placement, placement_remarks = placed(
+        placement, placing_remarks = place_untimed(
             placement, files, reader, recording, spec.name, request.host, follows_file=request.follows_file
         )
     clock = RecorderClock()
     source = free_name(request.name or spec.name, source_names(recording))
     writer = Writer(request.folder, writer_name(clock), compacts=False)
     for file in files:
-        _refuse_twice(file, recording, request.host)
-    from_host, host_remarks = _host(request.host, recording)
-    remarks = [*request.remarks, *placement_remarks]
-    task = Importing(writer, source, clock, placement, from_host, remarks)
+        _refuse_duplicate(file, recording, request.host)
+    from_host, host_remarks = _resolve_host(request.host, recording)
+    remarks = [*request.remarks, *placing_remarks]
+    task = FileImport(writer, source, clock, placement, from_host, remarks)
     for item in request.site_items:
         writer.inventory(layout.CONFIG, placement.begins or clock.anchor_us, item)
     result = reader(source if recording is None else _load_name(request, source, spec, reader, recording, files[0]))
-    result.versions = _versions(recording, spec.name)
+    result.versions = _recorded_versions(recording, spec.name)
     result.host = from_host
     result.set_back_us = placement.set_back_us
-    result.day_first = day_comes_first(placement, files, reader, recording, spec.name)
-    remarks += [DAY_FIRST] if result.day_first else []
-    result.described = described_loads(request.settings, reader, result.load)
+    result.day_first = has_day_first(placement, files, reader, recording, spec.name)
+    remarks += [DAY_FIRST_REMARK] if result.day_first else []
+    result.described = read_described_loads(request.settings, reader, result.load)
     try:
         task.run(result, files, progress)
         if recording is not None:
             if not (request.follows_file and {each.collector for each in recording.declarations} == {spec.name}):
-                option = doubts.placing_option(result.clock, requested)
-                task.remarks += doubts.outside_recording(placement, recording, spec.name, option)
-            task.remarks += doubts.overlapping_loads(placement, recording, spec.name, task.hosts, task.targets)
-        task.remarks += doubts.assumed_zone(placement, result.clock)
-        task.remarks += doubts.doubled_hour(placement, result.clock)
-        task.warn()
+                option = placement_remarks.placing_option(result.clock, requested)
+                task.remarks += placement_remarks.outside_recording_remarks(placement, recording, spec.name, option)
+            task.remarks += placement_remarks.overlap_remarks(
+                placement, recording, spec.name, task.hosts, task.targets
+            )
+        task.remarks += placement_remarks.assumed_zone_remarks(placement, result.clock)
+        task.remarks += placement_remarks.repeated_hour_remarks(placement, result.clock)
+        task.record_remarks()
         task.end(request, spec, files, recording)
     finally:
         writer.close()
-    # They tell of the recording as it is so far: another import may change that.
-    task.remarks += _unread_parts(files, reader)
-    task.remarks += [*doubts.unused_options(placement, result.clock, requested), *host_remarks]
+    # These remarks are not recorded: they depend on the recording so far, which another import may change.
+    task.remarks += _unread_part_remarks(files, reader)
+    task.remarks += [*placement_remarks.unused_option_remarks(placement, result.clock, requested), *host_remarks]
     return Imported(
         source, spec.name, spec.title, task.steps, task.rows, placement.first, placement.last, tuple(task.remarks)
     )
@@ -157,19 +159,19 @@ def _load_name(
     recording: Recording,
     file: ImportedFile,
 ) -> str:
-    """Return the name of the load of a file: of its source, or for a file of settings of the source with figures."""
+    """Return the name of the file's load: its source, or for a file of settings the source that has the figures."""
     if not reader.has_only_settings(file.head()):
         return source
-    others = of_other_hosts(recording, request.host)
+    others = sources_of_other_hosts(recording, request.host)
     names = [each.name for each in recording.declarations if each.collector == spec.name and each.name not in others]
     return request.imported.get((request.file.parent, spec.name)) or (names[0] if len(names) == 1 else source)
 
 
-def in_order(files: Sequence[Path], named: str | None) -> list[list[Path]]:
-    """Return the files of one command in the order in which they are read: those that others explain come last.
+def group_by_run(files: Sequence[Path], named: str | None) -> list[list[Path]]:
+    """Return the files of one command, grouped by run, in the order in which they are read.
 
-    Files of one folder that are parts of one run are read together, with the only one that has all of the run.
-    `named`: the collector that reads them; None: each file shows it.
+    Files that are read with the help of others come last. Files of one folder that are parts of one run form a group;
+    so does the only file with the whole run. `named`: the collector that a person named; None: chosen by content.
     """
     if len(files) == 1:
         return [list(files)]
@@ -180,7 +182,7 @@ def in_order(files: Sequence[Path], named: str | None) -> list[list[Path]]:
     for path in dict.fromkeys(files):
         file = ImportedFile(path)
         try:
-            spec, reader = recognised(file, named)
+            spec, reader = find_reader(file, named)
         except UsageError:
             first.append([path])  # The import of the file reports it.
             continue
@@ -192,43 +194,44 @@ def in_order(files: Sequence[Path], named: str | None) -> list[list[Path]]:
         run.append(path)
         if not part_of and (run_of_parts := reader.run_of_parts(file.head())):
             complete[path.parent, spec.name, run_of_parts].append(run)
-    return _with_parts(first + last, runs, complete)
+    return _join_parts(first + last, runs, complete)
 
 
 _RunKey = tuple[Path, str, str]
 """Folder, collector and name of a run."""
 
 
-def _with_parts(
+def _join_parts(
     groups: Sequence[list[Path]],
     runs: Mapping[_RunKey, list[Path]],
     complete: Mapping[_RunKey, Sequence[list[Path]]],
 ) -> list[list[Path]]:
-    """Return the groups of files, the parts of a run with the file that has all of it.
+    """Return the groups of files, each group of parts joined with the file that has the whole run.
 
-    Two such files are of two runs, and the parts are of one of them: of which is not known."""
+    If there are two such files, they are of two runs. To which of them the parts belong is not known.
+    """
     joined = {id(runs[key]): each[0] for key, each in complete.items() if len(each) == 1 and key in runs}
     for group in groups:
-        if (of_run := joined.get(id(group))) is not None:
-            of_run += group
+        if (whole_run := joined.get(id(group))) is not None:
+            whole_run += group
     return [group for group in groups if id(group) not in joined]
 
 
-def _unread_parts(files: Sequence[ImportedFile], reader: type[ResultReader]) -> list[str]:
-    """Return what a person should know of the parts of a run that lie beside its file and were not named."""
+def _unread_part_remarks(files: Sequence[ImportedFile], reader: type[ResultReader]) -> list[str]:
+    """Return a remark if the file's folder contains parts of its run that the command did not name."""
     run = reader.run_of_parts(files[0].head())
     if len(files) > 1 or not run or reader.part_of(files[0].name):
         return []
     try:
         names = sorted(path.name for path in files[0].path.parent.iterdir())
-    except OSError:  # Who may read a file need not see what else its folder holds.
+    except OSError:  # The file may be readable although its folder is not.
         return []
     names = [name for name in names if reader.part_of(ImportedFile(Path(name)).name) == run]
     unread = f"{first_of(names, 1)} of this run in the same folder: not read"
     return [f"{unread}; to have its course over time, name them in the same command"] if names else []
 
 
-def _versions(recording: Recording | None, generator: str) -> frozenset[str]:
+def _recorded_versions(recording: Recording | None, generator: str) -> frozenset[str]:
     """Return the versions of a generator in a recording."""
     loads = (
         [item.attributes for _, _, item in recording.inventory() if isinstance(item, SourceEntity)]
@@ -240,13 +243,13 @@ def _versions(recording: Recording | None, generator: str) -> frozenset[str]:
 
 
 @dataclass
-class Importing:
+class FileImport:
     """The import of one file.
 
-    `host`: the machine that the file is from, as a person named it: the machine that the file itself names is then
-    called so. None: nobody did. `remarks` are for people; `recorded_remarks` are those that the file's reader has
-    already recorded. `ends`: ends of its steps in microseconds. `own_host`: the machine that the file names.
-    `hosts`: all machines that the file is of, as far as they are known. `targets`: what its loads address.
+    `host`: name that a person gave to the machine of the file; it replaces the name in the file. None: nobody did.
+    `remarks` are for people; `recorded_remarks`: those that are in the recording already. `ends`: ends of its steps
+    in microseconds. `own_host`: the machine that the file names. `hosts`: all machines of the file that are known.
+    `targets`: the entities that its loads test.
     """
 
     writer: Writer
@@ -270,9 +273,9 @@ class Importing:
         self.hosts |= {self.host} if self.host is not None else set()
         try:
             for item, clock, count in read_ahead(reader, files):
-                # The reader may be ahead of this item, but no time before the one that it names is moved.
+                # The reader may be ahead of this item. That does no harm: earlier times are not affected.
                 self.placement.continues_us = reader.continues_us
-                self._take(item, clock)
+                self._record_item(item, clock)
                 progress(count)
         except CollectorError as error:
             if not self.rows and not self.steps:
@@ -280,10 +283,10 @@ class Importing:
                 raise UsageError(f"{name}: {str(error).removeprefix(f'{name}: ')}") from error
             failure = str(error)
             self.remarks.append(f"what follows could not be read: {error}")
-        if removed := next((file.removed for file in files if file.removed), ""):
-            self.remarks.append(f"{removed!r} in front of its lines was removed")
+        if removed_prefix := next((file.removed_prefix for file in files if file.removed_prefix), ""):
+            self.remarks.append(f"{removed_prefix!r} in front of its lines was removed")
         self.write(self.batch.remaining())
-        self._record_poll(read_bytes(files), failure)
+        self._record_poll(total_read_bytes(files), failure)
 
     def end(
         self, request: ImportRequest, spec: Spec, files: Sequence[ImportedFile], recording: Recording | None
@@ -296,24 +299,26 @@ class Importing:
             size = file.path.stat().st_size
             rows = self.rows if file is files[0] else 0
             detail: dict[str, Scalar] = {"file": file.name, "collector": spec.name, "rows": rows, "bytes": size}
-            if size <= _MOST_STORED_BYTES:
-                stored = _masked(file.path.read_bytes())
+            if size <= _MAX_STORED_BYTES:
+                stored = _mask_content(file.path.read_bytes())
                 if stored is not None:
-                    store_at(request.folder).put(f"imports/{self.writer.name}/{_plain(file.path.name)}", stored)
+                    store_at(request.folder).put(
+                        f"imports/{self.writer.name}/{_safe_file_name(file.path.name)}", stored
+                    )
                     detail["sha256"] = _digest(file)
             self.writer.event(self.source, Event(ended, "imported", detail))
         declaration = Declaration(name=self.source, collector=spec.name, every_seconds=1.0, tables=spec.tables)
         self.writer.begin(manifest.run_id, began if recording is None else recording.started_us, [declaration])
         self.writer.end(Ending(ended_us=ended, load_exit_code=None, recorder_cpu_seconds=0.0))
 
-    def warn(self) -> None:
-        """Record the remarks for each step, so that reports show them."""
+    def record_remarks(self) -> None:
+        """Record the remarks once for each step, so that reports show them."""
         for time_us in self.ends or [self.placement.first or self.clock.now_us()]:
             for text in dict.fromkeys(self.remarks):
                 if text not in self.recorded_remarks:
                     self.writer.event(self.source, warning(time_us, "import", text))
 
-    def _take(self, item: Item, clock: ResultClock) -> None:
+    def _record_item(self, item: Item, clock: ResultClock) -> None:
         placed = self.placement.item(item, clock)
         now = self.placement.first or self.clock.now_us()
         match placed:
@@ -325,8 +330,8 @@ class Importing:
                 self.rows += len(placed.entity)
                 self.write(self.batch.add(placed))
             case SourceEntity() | SourceLink():
-                self.writer.inventory(self.source, now, self._of_requested_host(placed))
-                for link in self._on_host(placed):
+                self.writer.inventory(self.source, now, self._rename_host(placed))
+                for link in self._host_items(placed):
                     self.writer.inventory(self.source, now, link)
             case Event():
                 self.writer.event(self.source, placed)
@@ -351,7 +356,7 @@ class Importing:
     def _write_singly(self, samples: Rows) -> None:
         """Write samples one by one and leave out those with values or times out of range."""
         left_out = 0
-        for rows in single(samples):
+        for rows in single_rows(samples):
             try:
                 self.writer.samples(self.source, rows)
             except (ValueError, TypeError, OverflowError):
@@ -359,8 +364,8 @@ class Importing:
         self.rows -= left_out
         self.remarks.append(f"{left_out} samples of {samples.table.kind} are left out: impossible figure or time")
 
-    def _of_requested_host(self, item: SourceEntity | SourceLink) -> SourceEntity | SourceLink:
-        """Return the item with the name that a person gave the machine of the file, in place of the file's."""
+    def _rename_host(self, item: SourceEntity | SourceLink) -> SourceEntity | SourceLink:
+        """Return the item with the name that a person gave to the file's machine. Notes its hosts and targets."""
         if isinstance(item, SourceLink):
             self.targets |= {item.to_end} if item.relation == "targets" else set()
             return item
@@ -375,14 +380,14 @@ class Importing:
         if item.kind == "host":
             text = f"the file has several machines: only the first, {self.own_host}, is called {self.host}"
             self.remarks += [] if text in self.remarks else [text]
-        # Some files name their machine in front of its devices only (iostat).
+        # Some files name their machine only in front of its devices (iostat).
         if item.kind == "lun" and self.own_host is None and label.endswith(f"/{item.local_id}"):
             return replace(item, label=f"{self.host}/{item.local_id}")
         if label.startswith(f"{self.own_host}/"):
             return replace(item, label=f"{self.host}{label.removeprefix(str(self.own_host))}")
         return item
 
-    def _on_host(self, item: SourceEntity | SourceLink) -> Iterator[SourceEntity | SourceLink]:
+    def _host_items(self, item: SourceEntity | SourceLink) -> Iterator[SourceEntity | SourceLink]:
         """Yield the host and the link of a load or block device to it."""
         if (
             self.host is None
@@ -411,8 +416,8 @@ class Importing:
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
-def _masked(content: bytes) -> bytes | None:
-    """Return a file for the recording, secrets masked. None: it is compressed or binary, and may hold some unseen."""
+def _mask_content(content: bytes) -> bytes | None:
+    """Return a file's content with secrets masked. None: it is compressed or binary, so secrets cannot be found."""
     if content.startswith(_UTF16):
         try:
             return masked_text(content.decode("utf-16")).encode("utf-16")
@@ -426,12 +431,12 @@ def _digest(file: ImportedFile) -> str:
         return hashlib.file_digest(content, "sha256").hexdigest()
 
 
-def _plain(name: str) -> str:
+def _safe_file_name(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.-]", "_", name)
 
 
-def _host(requested: str | None, recording: Recording | None) -> tuple[str | None, list[str]]:
-    """Return the host of the file, as the recording spells it, with remarks. None: nobody named it."""
+def _resolve_host(requested: str | None, recording: Recording | None) -> tuple[str | None, list[str]]:
+    """Return the name of the file's host, as the recording spells it, with remarks. None: nobody named it."""
     if requested is None:
         return None, []
     items = (item for _, _, item in recording.inventory()) if recording is not None else ()
@@ -444,13 +449,13 @@ def _host(requested: str | None, recording: Recording | None) -> tuple[str | Non
     return requested, [f"{known}: {requested} is another machine from now on"]
 
 
-def _refuse_twice(file: ImportedFile, recording: Recording | None, host: str | None) -> None:
+def _refuse_duplicate(file: ImportedFile, recording: Recording | None, host: str | None) -> None:
     """Raise UsageError if the recording already has the file: its load would be counted twice.
 
-    `host`: the machine that a person named: another one may have an equal file, such as the same parameters.
+    `host`: the machine that a person named. Another machine may have an equal file, such as the same parameters.
     """
     imported = [sourced for sourced in recording.events() if sourced[1].name == "imported"] if recording else []
-    others = of_other_hosts(recording, host) if recording is not None else set()
+    others = sources_of_other_hosts(recording, host) if recording is not None else set()
     digests = {event.detail.get("sha256") for source, event in imported if source not in others}
-    if digests and file.path.stat().st_size <= _MOST_STORED_BYTES and _digest(file) in digests:
+    if digests and file.path.stat().st_size <= _MAX_STORED_BYTES and _digest(file) in digests:
         raise UsageError(f"{file.path.name}: is in the recording already")

@@ -1,4 +1,4 @@
-"""Places the items of a file in a recording: converts its times to the recorder's clock."""
+"""Places the items of a file in a recording: converts their times to the recorder's clock."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from sanpath.model import Event, Rows, SourceEntity, SourceLink
 from sanpath.plugin import Item, ResultClock
 
 _HOUR_US = 3_600_000_000
-QUARTER_US = _HOUR_US // 4
-"""Time zones differ by quarters of an hour."""
+QUARTER_HOUR_US = _HOUR_US // 4
+"""Offsets of time zones are multiples of a quarter of an hour."""
 _YEARS = range(1970, 2200)
-"""The years of a time that is given with an option: others are slips, and their ends lie beyond every calendar."""
+"""Valid years of a time given with an option. Other years are typing errors."""
 _OFFSET = re.compile(r"([+-])(\d{1,2}):?([0-5]\d)?")
 
 
-def zone(text: str) -> tzinfo:
-    """Return a time zone by its name (Europe/Berlin) or offset (+02:00). Raises UsageError."""
+def parse_zone(text: str) -> tzinfo:
+    """Parse the name (Europe/Berlin) or offset (+02:00) of a time zone. Raises UsageError."""
     if text.upper() in ("Z", "UTC"):
         return UTC
     if match := _OFFSET.fullmatch(text):
@@ -40,9 +40,11 @@ def zone(text: str) -> tzinfo:
     raise UsageError(f"{text!r} is not a time zone: write its name or offset, such as Europe/Berlin or +02:00")
 
 
-def epoch_us(option: str, text: str, utc_offset: str | None = None) -> int:
-    """Microseconds since the epoch of a time given with an option. `utc_offset`: zone of a time without one, None:
-    that of this machine. Raises UsageError."""
+def parse_epoch_us(option: str, text: str, utc_offset: str | None = None) -> int:
+    """Parse a time given with an option, as microseconds since the epoch. Raises UsageError.
+
+    `utc_offset`: zone of a time without one; None: the zone of this machine.
+    """
     try:
         time = datetime.fromisoformat(text)
     except ValueError as error:
@@ -50,22 +52,23 @@ def epoch_us(option: str, text: str, utc_offset: str | None = None) -> int:
     if time.year not in _YEARS:
         raise UsageError(f"{option} {text}: write a time of the years {_YEARS.start} to {_YEARS.stop - 1}")
     if time.tzinfo is None and utc_offset is not None:
-        time = time.replace(tzinfo=zone(utc_offset))
+        time = time.replace(tzinfo=parse_zone(utc_offset))
     return round(time.timestamp() * 1e6)
 
 
-_BEYOND_US = 2**62
-"""A recording stores times in 64 bits."""
+_MAX_TIME_US = 2**62
+"""Times beyond this are refused, because a recording stores times in 64 bits."""
 
 
 @dataclass(slots=True)
 class Placement:
     """How one file is placed. All times are in microseconds of the recorder's clock.
 
-    `zone`: time zone of local times; None: that of this machine. `behind_us`: by how much the file's clock is behind
-    the recorder's. `marks`: when each load of the file began, regardless of the file's times. `begins`: when the
-    first load began, for a file without times. `continues_us`: a local time from which on those of the file go on as
-    if the clock had not been set back. `first` and `last`: limits of the placed items. `steps`: number of loads.
+    `zone`: time zone of local times; None: the zone of this machine. `behind_us`: by how much the file's clock is
+    behind the recorder's. `marks`: when each load of the file began, regardless of the file's times. `begins`: when
+    the first load began, for a file without times. `continues_us`: local time from which the file's times ignore that
+    the clock was set back; None: there is no such time. `first`, `last`: first and last time of the placed items;
+    None: none is placed yet. `steps`: number of loads.
     """
 
     zone: tzinfo | None = None
@@ -86,10 +89,10 @@ class Placement:
             case Event():
                 if item.name == "step-begin":
                     self._next_step(item.seen)
-                return replace(item, seen=self._placed(item.seen, clock))
+                return replace(item, seen=self._place_time(item.seen, clock))
             case Rows():
-                seen = self._all_placed(item.seen, clock)
-                # The two clocks were never compared.
+                seen = self._place_times(item.seen, clock)
+                # Device times are dropped: the two clocks were never compared.
                 return Rows(item.table, item.entity, seen, item.values, None, item.covers_seconds)
 
     def _next_step(self, began: int) -> None:
@@ -97,29 +100,31 @@ class Placement:
             self._shift_us = self.marks[self.steps] - began
         self.steps += 1
 
-    def _all_placed(self, times_us: Sequence[int], clock: ResultClock) -> Sequence[int]:
-        """Return what `_placed` returns for each time."""
-        if isinstance(times_us, array) and (moved := self._moved_by_hours(np.asarray(times_us), clock)) is not None:
+    def _place_times(self, times_us: Sequence[int], clock: ResultClock) -> Sequence[int]:
+        """Return what `_place_time` returns for each time."""
+        if isinstance(times_us, array) and (moved := self._convert_by_hours(np.asarray(times_us), clock)) is not None:
             self._extend(int(moved.min()), int(moved.max()))
             return array("q", moved.tobytes())
-        placed = {time_us: self._placed(time_us, clock) for time_us in dict.fromkeys(times_us)}
+        placed = {time_us: self._place_time(time_us, clock) for time_us in dict.fromkeys(times_us)}
         return [placed[time_us] for time_us in times_us]
 
-    def _moved_by_hours(self, times_us: NDArray[np.int64], clock: ResultClock) -> NDArray[np.int64] | None:
+    def _convert_by_hours(self, times_us: NDArray[np.int64], clock: ResultClock) -> NDArray[np.int64] | None:
         """Convert all times within an hour with the offset of its two ends. None: there is an hour whose ends have
         different offsets."""
         if clock in ("utc", "elapsed"):
             first, last = int(times_us.min()), int(times_us.max())
-            self._moved(last, clock)  # Raises if there is no such time.
-            return times_us + (self._moved(first, clock) - first)
+            self._convert_us(last, clock)  # Raises if there is no such time.
+            return times_us + (self._convert_us(first, clock) - first)
         hours, hour_of_time = np.unique(times_us // _HOUR_US, return_inverse=True)
         begins = [hour * _HOUR_US for hour in hours.tolist()]
-        shifts = [self._moved(time_us, clock) - time_us for time_us in begins]
-        at_ends = [self._moved(time_us, clock) - time_us for time_us in (begin + _HOUR_US - 1 for begin in begins)]
+        shifts = [self._convert_us(time_us, clock) - time_us for time_us in begins]
+        at_ends = [
+            self._convert_us(time_us, clock) - time_us for time_us in (begin + _HOUR_US - 1 for begin in begins)
+        ]
         return times_us + np.array(shifts)[hour_of_time] if shifts == at_ends else None
 
-    def _placed(self, time_us: int, clock: ResultClock) -> int:
-        placed = self._moved(time_us, clock)
+    def _place_time(self, time_us: int, clock: ResultClock) -> int:
+        placed = self._convert_us(time_us, clock)
         if clock != "none":
             self._extend(placed, placed)
         return placed
@@ -128,7 +133,7 @@ class Placement:
         self.first = first if self.first is None else min(self.first, first)
         self.last = last if self.last is None else max(self.last, last)
 
-    def _moved(self, time_us: int, clock: ResultClock) -> int:
+    def _convert_us(self, time_us: int, clock: ResultClock) -> int:
         if clock == "none":
             return self.begins or 0
         if clock == "elapsed" and self._shift_us is None:
@@ -139,13 +144,13 @@ class Placement:
             placed = time_us - self._offset_us(time_us) + self.behind_us
         else:
             placed = time_us + self.behind_us
-        if abs(placed) >= _BEYOND_US:
+        if abs(placed) >= _MAX_TIME_US:
             raise CollectorError(Failure.UNREADABLE, f"holds an impossible time: {time_us} microseconds")
         return placed
 
     def set_back_us(self, local_us: int) -> int:
-        """Return by how much the clock is set back after a local time that comes twice, as summer time ends. 0: the
-        time comes once. Raises CollectorError for an invalid time."""
+        """Return by how much the clock is set back after a local time that occurs twice, as summer time ends. 0: the
+        time occurs once. Raises CollectorError for an invalid time."""
         return max(0, self._zone_offset_us(local_us) - self._zone_offset_us(local_us, fold=1))
 
     def _offset_us(self, local_us: int) -> int:
@@ -153,8 +158,8 @@ class Placement:
         return self._zone_offset_us(local_us if self.continues_us is None else min(local_us, self.continues_us))
 
     def _zone_offset_us(self, local_us: int, fold: Literal[0, 1] = 0) -> int:
-        """Return by how many microseconds local time is ahead of UTC. `fold` 1: when the time comes for the second
-        time. Raises CollectorError for an invalid time."""
+        """Return by how many microseconds local time is ahead of UTC. `fold` 1: at the second occurrence of a time
+        that occurs twice. Raises CollectorError for an invalid time."""
         try:
             naive = (datetime(1970, 1, 1) + timedelta(microseconds=local_us)).replace(fold=fold)
             aware = naive.replace(tzinfo=self.zone) if self.zone is not None else naive.astimezone()
@@ -165,9 +170,9 @@ class Placement:
 
 
 def step_limits(events: Sequence[tuple[str, Event]]) -> Mapping[str, tuple[int, int | None]]:
-    """Return name → (begin, end) of a recording's steps, of loads or marked by hand, in microseconds.
+    """Return name → (begin, end) of a recording's load steps and manual marks, in microseconds.
 
-    A mark by hand lasts until the next one. An end of None means that the step has not ended.
+    A manual mark lasts until the next one. An end of None: the step has not ended.
     """
     limits: dict[str, tuple[int, int | None]] = {}
     running: dict[tuple[str, object], str] = {}

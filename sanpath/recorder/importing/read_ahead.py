@@ -1,4 +1,4 @@
-"""Reads a file in a thread of its own, while what was read before is being written."""
+"""Reads a file in a thread, while the items read before are being written."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from sanpath.plugin import Item, ResultClock, ResultReader
 from sanpath.recorder.importing.file import ImportedFile
 
 FLUSH_ROWS = 120_000
-"""Rows of a segment, and of what is read while a segment is being written."""
-_ITEMS = 64
-"""Items that are read meanwhile, if they are small."""
+"""Rows of a segment, and of the group that is read while a segment is being written."""
+_GROUP_ITEMS = 64
+"""Largest number of items in a group."""
 
 _KEPT_BYTES = 16 << 20
 
 ReadItem = tuple[Item, ResultClock, int]
-"""An item, with the clock of its times and the number of bytes that were read for it."""
+"""An item, the clock of its times, and the number of bytes read so far."""
 
 
 def read_ahead(reader: ResultReader, files: Sequence[ImportedFile]) -> Iterator[ReadItem]:
-    """Yield the items of the files that are parts of one run. Raises CollectorError like the reader, after all items
-    that come before it."""
+    """Yield the items of files that are parts of one run. An error of the reader (CollectorError) is raised after all
+    items before it were yielded."""
     _keep_freed_memory()
-    items = ((item, reader.clock, read_bytes(files)) for item in reader.read_parts(files))
+    items = ((item, reader.clock, total_read_bytes(files)) for item in reader.read_parts(files))
     with ThreadPoolExecutor(1, thread_name_prefix="reader") as thread:
-        reading = thread.submit(_group, items)
+        reading = thread.submit(_read_group, items)
         while True:
             group, error = reading.result()
             if group and error is None:
-                reading = thread.submit(_group, items)
+                reading = thread.submit(_read_group, items)
             yield from group
             if error is not None:
                 raise error
@@ -41,30 +41,30 @@ def read_ahead(reader: ResultReader, files: Sequence[ImportedFile]) -> Iterator[
                 return
 
 
-def read_bytes(files: Sequence[ImportedFile]) -> int:
-    """Return how many bytes of the files were read."""
+def total_read_bytes(files: Sequence[ImportedFile]) -> int:
+    """Return how many bytes of all files were read."""
     return sum(file.read_bytes for file in files)
 
 
 def _keep_freed_memory() -> None:
-    """Have the C library keep the memory of arrays for the next ones.
+    """Make the C library keep freed memory, so that the next arrays can reuse it.
 
-    By default glibc returns that of large ones to the system, which clears it page by page for the next ones: a
-    quarter of the time of an import. After glibc has freed a large array, it keeps the memory of arrays of up to that
-    size.
+    By default glibc returns the memory of large arrays to the system, which clears every page again for the next
+    array: that took a quarter of an import's time. Once a large array was freed, glibc keeps the memory of arrays up
+    to its size (M_MMAP_THRESHOLD in mallopt(3) is dynamic).
     """
     np.empty(_KEPT_BYTES, np.uint8)
 
 
-def _group(items: Iterator[ReadItem]) -> tuple[list[ReadItem], CollectorError | None]:
-    """Return the next items, none at the end, and the error that came after them."""
+def _read_group(items: Iterator[ReadItem]) -> tuple[list[ReadItem], CollectorError | None]:
+    """Return the next items, and the error after them, if any. No items and no error: the end."""
     group: list[ReadItem] = []
     rows = 0
     try:
         for read in items:
             group.append(read)
             rows += len(read[0].entity) if isinstance(read[0], Rows) else 0
-            if rows >= FLUSH_ROWS or len(group) == _ITEMS:
+            if rows >= FLUSH_ROWS or len(group) == _GROUP_ITEMS:
                 break
     except CollectorError as error:
         return group, error

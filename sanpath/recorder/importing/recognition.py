@@ -10,37 +10,37 @@ from sanpath import registry
 from sanpath.errors import CollectorError, UsageError
 from sanpath.plugin import ResultReader, Spec
 from sanpath.recorder.importing.file import ImportedFile
-from sanpath.recorder.importing.other_files import other_file
+from sanpath.recorder.importing.unread_files import describe_unread_file
 
 
 @dataclass(frozen=True, slots=True)
 class _Version:
-    """A file as it is now."""
+    """A file with its size and modification time: a cached result is valid as long as they are unchanged."""
 
     path: Path
     size: int
     changed_ns: int
 
 
-def recognised(file: ImportedFile, named: str | None) -> tuple[Spec, type[ResultReader]]:
-    """Return the collector that reads a file, and its reader: the named one, else by the file's content.
+def find_reader(file: ImportedFile, named: str | None) -> tuple[Spec, type[ResultReader]]:
+    """Return the collector that reads a file, and its reader. Raises UsageError if there is none.
 
-    Raises UsageError: none reads it.
+    `named`: the collector that a person named; None: chosen by the file's content.
     """
     try:
         status = file.path.stat()
     except OSError as error:
         raise UsageError(f"{file.path}: {error.strerror}") from error
-    match, refusal = _recognised(_Version(file.path, status.st_size, status.st_mtime_ns), named)
+    match, refusal = _find_reader(_Version(file.path, status.st_size, status.st_mtime_ns), named)
     if match is None:
         raise UsageError(refusal)
     return match
 
 
 @lru_cache(maxsize=4096)
-def _recognised(version: _Version, named: str | None) -> tuple[tuple[Spec, type[ResultReader]] | None, str]:
-    """Return the collector and its reader, or the reason of a refusal. Of an archive of hundreds of files, each is
-    asked for several times."""
+def _find_reader(version: _Version, named: str | None) -> tuple[tuple[Spec, type[ResultReader]] | None, str]:
+    """Return the collector and its reader, or None and the reason. Cached, because it is called several times for
+    each of the hundreds of files of an archive."""
     path, file = version.path, ImportedFile(version.path)
     try:
         head = file.head()
@@ -50,7 +50,7 @@ def _recognised(version: _Version, named: str | None) -> tuple[tuple[Spec, type[
         return match, ""
     if not head:
         return None, f"{path.name}: is empty"
-    if (what := other_file(head, file.name)) is not None:
+    if (what := describe_unread_file(head, file.name)) is not None:
         return None, f"{path.name}: {what}"
     readers = ", ".join(registry.result_readers())
     return None, (

@@ -26,7 +26,8 @@ _FLUSH_ROWS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A time span in microseconds since the epoch. `shortest_step_seconds`: of the load; None: unknown."""
+    """A time span in microseconds since the epoch. `shortest_step_seconds`: length of the shortest load step; None:
+    unknown."""
 
     began_us: int
     ended_us: int
@@ -35,7 +36,8 @@ class Span:
 
 @dataclass(slots=True)
 class ImportedSource:
-    """The import of one source. Times are in microseconds; None: it has no samples. `remarks` are for people."""
+    """The import of one source. `first`, `last`: times of its samples in microseconds; None: it has no samples.
+    `remarks` are for people."""
 
     source: str
     tables: tuple[Table, ...]
@@ -67,7 +69,7 @@ def import_history(config: SourceConfig, folder: Location, span: Span, origin: s
     if not isinstance(collector, KeepsHistory):
         raise UsageError(f"collector {config.collector} cannot read the past")
     recording = open_recording(folder)
-    _refuse_twice(recording, origin, span)
+    _refuse_duplicate(recording, origin, span)
     clock, cost = RecorderClock(), Cost()
     writer = Writer(folder, writer_name(clock))
     task = _HistoryImport(writer, source_names(recording), span)
@@ -77,7 +79,7 @@ def import_history(config: SourceConfig, folder: Location, span: Span, origin: s
         try:
             await collector.open(context)
             async for item in collector.history(context, span.began_us, span.ended_us):
-                task.take(item)
+                task.record_item(item)
         finally:
             await collector.close()
 
@@ -96,7 +98,7 @@ def import_history(config: SourceConfig, folder: Location, span: Span, origin: s
     return list(task.sources.values())
 
 
-def _refuse_twice(recording: Recording | None, origin: str, span: Span) -> None:
+def _refuse_duplicate(recording: Recording | None, origin: str, span: Span) -> None:
     """Raise UsageError for an overlapping import: the same counters twice would appear as two devices."""
     for _, event in recording.events() if recording is not None else ():
         began, ended = (event.detail.get(limit) for limit in ("began_us", "ended_us"))
@@ -108,19 +110,19 @@ def _refuse_twice(recording: Recording | None, origin: str, span: Span) -> None:
 
 @dataclass
 class _HistoryImport:
-    """The import of a source's history. `taken`: source names that the recording already has."""
+    """The import of a source's history. `taken_names`: source names that the recording already has."""
 
     writer: Writer
-    taken: set[str]
+    taken_names: set[str]
     span: Span
     sources: dict[str, ImportedSource] = field(default_factory=dict)
     rows: int = 0
 
-    def take(self, item: HistoryItem) -> None:
+    def record_item(self, item: HistoryItem) -> None:
         """Write one item of the history."""
         if item.source not in self.sources:
-            name = free_name(item.source, self.taken)
-            self.taken.add(name)
+            name = free_name(item.source, self.taken_names)
+            self.taken_names.add(name)
             self.sources[item.source] = ImportedSource(name, item.tables)
         source = self.sources[item.source]
         match item.item:
@@ -148,10 +150,10 @@ class _HistoryImport:
             detail: dict[str, Scalar] = {"origin": origin, "rows": source.rows, **limits}
             self.writer.event(source.source, Event(self.span.ended_us, "imported", detail))
             first = self.span.began_us if source.first is None else source.first
-            moments = first, first, first + elapsed_us
-            poll = Poll(source.source, *moments, "ok", "", "", source.rows, cost.requests, cost.bytes_in)
+            times_us = first, first, first + elapsed_us
+            poll = Poll(source.source, *times_us, "ok", "", "", source.rows, cost.requests, cost.bytes_in)
             if failure:
-                poll = Poll(source.source, *moments, "partial", "unreadable", failure, source.rows)
+                poll = Poll(source.source, *times_us, "partial", "unreadable", failure, source.rows)
             self.writer.poll(poll)
             cost.requests = cost.bytes_in = 0
 

@@ -1,4 +1,4 @@
-"""Files that only say how loads are set: what they say of the loads whose figures other files of the command have."""
+"""Files that contain only settings of loads. Other files of the same command contain the figures of these loads."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from sanpath.errors import CollectorError, UsageError
 from sanpath.model import Scalar, SourceEntity
 from sanpath.plugin import ResultReader
 from sanpath.recorder.importing.file import ImportedFile
-from sanpath.recorder.importing.recognition import recognised
+from sanpath.recorder.importing.recognition import find_reader
 
 
-def settings_files(files: Sequence[Path], named: str | None) -> Mapping[Path, Sequence[Path]]:
-    """Return file of figures → the files of settings in its folder, of the same tool. `named`: the collector that
-    reads them; None: each file shows it."""
+def find_settings_files(files: Sequence[Path], named: str | None) -> Mapping[Path, Sequence[Path]]:
+    """Return file of figures → the files of settings of the same tool in its folder. `named`: the collector that a
+    person named; None: chosen by content."""
     figures: dict[tuple[Path, str], list[Path]] = defaultdict(list)
     settings: dict[tuple[Path, str], list[Path]] = defaultdict(list)
     for path in dict.fromkeys(files) if len(files) > 1 else ():
         file = ImportedFile(path)
         try:
-            spec, reader = recognised(file, named)
+            spec, reader = find_reader(file, named)
             of_kind = settings if reader.has_only_settings(file.head()) else figures
         except (CollectorError, UsageError):
             continue  # The import of the file reports it.
@@ -29,7 +29,7 @@ def settings_files(files: Sequence[Path], named: str | None) -> Mapping[Path, Se
     return {path: settings[key] for key, paths in figures.items() if key in settings for path in paths}
 
 
-def described_loads(
+def read_described_loads(
     settings: Sequence[Path], reader: type[ResultReader], load: str
 ) -> Mapping[str, Mapping[str, Scalar]]:
     """Return local id → attributes of the loads that files of settings describe. `load`: the name of their load."""

@@ -21,13 +21,13 @@ def open_recording(folder: Location) -> Recording | None:
 
 
 def source_names(recording: Recording | None) -> set[str]:
-    """Return the names of a recording's sources; None has none."""
+    """Return the names of a recording's sources; empty without a recording."""
     return {declaration.name for declaration in recording.declarations} if recording is not None else set()
 
 
-def of_other_hosts(recording: Recording, *hosts: str | None) -> set[str]:
-    """Return the sources that name machines, none of which is one of `hosts`. Without any: not known, so each may be
-    of them."""
+def sources_of_other_hosts(recording: Recording, *hosts: str | None) -> set[str]:
+    """Return the sources that name machines, but none of `hosts`. Empty if no host is given: then any source may
+    belong to the host."""
     own = [host for host in hosts if host is not None]
     if not own:
         return set()
@@ -41,7 +41,7 @@ def of_other_hosts(recording: Recording, *hosts: str | None) -> set[str]:
 
 
 def free_name(name: str, taken: Collection[str]) -> str:
-    """Return the name of a source, with a number if the recording already has a source of that name."""
+    """Return the name, with a number if it is already taken."""
     numbers = (f"{name}-{number}" for number in range(2, len(taken) + 3))
     return name if name not in taken else next(free for free in numbers if free not in taken)
 

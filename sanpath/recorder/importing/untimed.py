@@ -1,4 +1,4 @@
-"""Places a file that holds no times: where a person says, or where its modification time puts it."""
+"""Places a file that contains no times: at a time that a person gives, or by its modification time."""
 
 from __future__ import annotations
 
@@ -7,20 +7,19 @@ from collections.abc import Iterator, Sequence
 from sanpath.errors import CollectorError, UsageError
 from sanpath.model import Event
 from sanpath.plugin import ResultReader, Rows
-from sanpath.recorder.importing.doubtful_placement import steps_of_tool
 from sanpath.recorder.importing.file import ImportedFile
 from sanpath.recorder.importing.placement import Placement, step_limits
+from sanpath.recorder.importing.placement_remarks import find_steps_of_tool
 from sanpath.recording.reading.recording import Recording
 
-_SAME_LENGTH = 0.05
-"""The windows of a log may end before its job does, by this ratio of its length."""
-_BETWEEN_US = 1_000_000
-"""Between the end of the last run and a file without times that is placed after it, so that they stay apart."""
+_LENGTH_TOLERANCE_RATIO = 0.05
+"""Ratio by which the lengths of two files of one run may differ: the windows of a log may end before its job."""
+_GAP_US = 1_000_000
+"""Gap between the end of the last run and a file without times that is placed after it."""
 
 
-def marked(placement: Placement, marks: Sequence[str], recording: Recording | None) -> Placement:
-    """Return the placement at marks, which are names of the recording's steps. Raises UsageError: there is none of
-    that name."""
+def place_at_marks(placement: Placement, marks: Sequence[str], recording: Recording | None) -> Placement:
+    """Place a file at the recording's steps of these names. Raises UsageError if there is no such step."""
     if recording is None:
         raise UsageError("--mark names a step of a recording; there is none yet: use --at")
     steps = step_limits(recording.events())
@@ -32,7 +31,7 @@ def marked(placement: Placement, marks: Sequence[str], recording: Recording | No
     return placement
 
 
-def placed(
+def place_untimed(
     placement: Placement,
     files: Sequence[ImportedFile],
     reader: type[ResultReader],
@@ -42,35 +41,35 @@ def placed(
     *,
     follows_file: bool,
 ) -> tuple[Placement, list[str]]:
-    """Return the placement of files of one run, with remarks about guesses.
+    """Place the files of one run, if they contain no times. Returns the placement, with remarks about guesses.
 
-    Two files without times are two runs, one after the other: copied together, they have the same modification time,
-    or the same --at (`follows_file`).
+    Two such files are taken for two runs, one after the other, even if they have the same modification time because
+    they were copied together, or the same --at (`follows_file`).
     """
     requested_us = placement.begins
     if requested_us is not None and not follows_file:
         return placement, []
-    if not (length_us := _length_us(files, reader)):  # Nothing has to be placed by its modification time.
+    if not (length_us := _measure_length_us(files, reader)):  # Nothing has to be placed by its modification time.
         if requested_us is None and recording is not None:
             placement.begins = recording.started_us
         return placement, []
     begins = max(round(file.path.stat().st_mtime * 1e6) for file in files) - length_us
     placement.begins = begins if requested_us is None else requested_us
-    steps = list(steps_of_tool(recording, collector, host)) if recording is not None else []
+    steps = list(find_steps_of_tool(recording, collector, host)) if recording is not None else []
     if any(begin < placement.begins + length_us and placement.begins < end for _, begin, end in steps):
         source, _, ended = max(steps, key=lambda step: step[2])
-        placement.begins = ended + _BETWEEN_US
+        placement.begins = ended + _GAP_US
         return placement, [f"the file holds no times: it is placed after {source}, as a run of its own"]
     if requested_us is not None:
         return placement, []
     guess = "its modification time is taken as the end of its last load; --mark or --at is more exact"
     return placement, [
         f"the file holds no times: {guess}",
-        *_all_of_the_run(files, reader, steps, length_us, follows_file=follows_file),
+        *_duplicate_run_remarks(files, reader, steps, length_us, follows_file=follows_file),
     ]
 
 
-def _all_of_the_run(
+def _duplicate_run_remarks(
     files: Sequence[ImportedFile],
     reader: type[ResultReader],
     steps: Sequence[tuple[str, int, int]],
@@ -78,28 +77,32 @@ def _all_of_the_run(
     *,
     follows_file: bool,
 ) -> Iterator[str]:
-    """Yield a remark if parts of a run are as long as a step of the same tool: it may be the same run. Of files of
-    one command (`follows_file`) none says that it belongs to the other."""
+    """Yield a remark if parts of a run are as long as a step of the same tool: both may be of the same run.
+
+    `follows_file`: both files were named in one command, but not recognised as parts of one run.
+    """
     is_part = bool(reader.part_of(files[0].name))
-    alike = [source for source, begin, end in steps if abs(end - begin - length_us) <= _SAME_LENGTH * length_us]
-    if is_part and alike:
+    similar = [
+        source for source, begin, end in steps if abs(end - begin - length_us) <= _LENGTH_TOLERANCE_RATIO * length_us
+    ]
+    if is_part and similar:
         advice = "import only one of them" if follows_file else "import all files of the run with one command"
-        yield f"{alike[0]} has a load of the same length: if both are of one run, it is now counted twice; {advice}"
+        yield f"{similar[0]} has a load of the same length: if both are of one run, it is now counted twice; {advice}"
 
 
-def _length_us(files: Sequence[ImportedFile], reader: type[ResultReader]) -> int | None:
-    """Return the total duration of the loads of files without times, 0: they have no loads; None: they have times."""
-    last = 0
+def _measure_length_us(files: Sequence[ImportedFile], reader: type[ResultReader]) -> int | None:
+    """Return the total duration of the loads, in microseconds. 0: there are none. None: the files contain times."""
+    last_us = 0
     trial = reader("trial")
     try:
         for item in trial.read_parts(files):
             if trial.clock != "elapsed":
                 return None
             times_us = item.seen if isinstance(item, Rows) else [item.seen] if isinstance(item, Event) else []
-            last = max(last, *times_us, 0)
+            last_us = max(last_us, *times_us, 0)
     except CollectorError:
         pass  # The actual import reports it.
     finally:
         for file in files:
             file.read_bytes = 0
-    return last if trial.clock == "elapsed" else None
+    return last_us if trial.clock == "elapsed" else None

@@ -10,9 +10,9 @@ import pytest
 from sanpath import registry
 from sanpath.model import Column, Event, Rows, Table
 from sanpath.plugin import CollectorError, Item
-from sanpath.recorder.importing.batch import single
-from sanpath.recorder.importing.importer import Importing
-from sanpath.recorder.importing.placement import Placement, zone
+from sanpath.recorder.importing.batch import single_rows
+from sanpath.recorder.importing.importer import FileImport
+from sanpath.recorder.importing.placement import Placement, parse_zone
 from sanpath.recording.format import layout
 from sanpath.recording.writing.clock import RecorderClock
 from sanpath.recording.writing.writer import Writer
@@ -65,7 +65,7 @@ def test_percentiles_of_fio_below_zero_are_none() -> None:
 @pytest.mark.parametrize("moment", [10**18, -(10**18), 2**63 - 1, 2**80])
 @pytest.mark.parametrize("clock", ["local", "utc"])
 def test_a_time_that_no_calendar_has_is_unreadable(moment: int, clock: str) -> None:
-    for where in (zone("Europe/Berlin"), None):
+    for where in (parse_zone("Europe/Berlin"), None):
         if clock == "local" or abs(moment) >= 2**62:
             with pytest.raises(CollectorError, match="an impossible time"):
                 Placement(zone=where).item(Event(moment, "x"), "local" if clock == "local" else "utc")
@@ -74,7 +74,7 @@ def test_a_time_that_no_calendar_has_is_unreadable(moment: int, clock: str) -> N
 def test_samples_can_be_taken_apart() -> None:
     table = Table("load", (Column("in_flight"),))
     rows = Rows(table, ["a", "b"], [1, 2], {"in_flight": [3, None]}, None, [0.5, 1.0])
-    assert list(single(rows)) == [
+    assert list(single_rows(rows)) == [
         Rows(table, ["a"], [1], {"in_flight": [3]}, None, [0.5]),
         Rows(table, ["b"], [2], {"in_flight": [None]}, None, [1.0]),
     ]
@@ -85,7 +85,7 @@ def test_a_count_that_no_counter_holds_costs_its_sample_only(tmp_path: Path) -> 
     rows = Rows(table, ["a", "b", "c"], [1, 2, 3], {"ops_read_total": [3, 2**70, -5]})
     layout.create(tmp_path / "r.sanpath")
     writer = Writer(tmp_path / "r.sanpath", "host.1")
-    task = Importing(writer, "load", RecorderClock(), Placement(), None, [], rows=3)
+    task = FileImport(writer, "load", RecorderClock(), Placement(), None, [], rows=3)
     task.write([rows])
     writer.close()
     assert task.rows == writer.rows_waiting == 1

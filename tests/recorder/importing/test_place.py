@@ -10,7 +10,7 @@ import pytest
 from sanpath.errors import UsageError
 from sanpath.model import Column, Event, Rows, Table
 from sanpath.plugin import ResultClock
-from sanpath.recorder.importing.placement import Placement, step_limits, zone
+from sanpath.recorder.importing.placement import Placement, parse_zone, step_limits
 
 
 def us(text: str) -> int:
@@ -29,14 +29,14 @@ def us(text: str) -> int:
     ],
 )
 def test_local_times_are_brought_to_utc(where: str, utc: str) -> None:
-    placement = Placement(zone=zone(where))
+    placement = Placement(zone=parse_zone(where))
     placed = placement.item(Event(us("2026-07-01T10:00:00"), "x"), "local")
     assert isinstance(placed, Event)
     assert placed.seen == us(utc)
 
 
 def test_daylight_saving_that_ends_during_a_test_is_seen() -> None:
-    placement = Placement(zone=zone("Europe/Berlin"))
+    placement = Placement(zone=parse_zone("Europe/Berlin"))
     before, after = (
         placement.item(Event(us(text), "x"), "local") for text in ("2026-10-25T01:30:00", "2026-10-25T03:30:00")
     )
@@ -51,7 +51,7 @@ def test_daylight_saving_that_ends_during_a_test_is_seen() -> None:
 def test_many_times_are_placed_as_each_of_them(where: str, clock: ResultClock, day: str) -> None:
     times = [us(f"{day}T00:00:00") + second * 1_000_000 for second in range(0, 86_400, 13)]
     table, entity = Table("lun", (Column("in_flight"),)), ["disk"] * len(times)
-    placements = [Placement(zone=zone(where), behind_us=5, begins=77) for _ in range(2)]
+    placements = [Placement(zone=parse_zone(where), behind_us=5, begins=77) for _ in range(2)]
     placed = [
         placement.item(Rows(table, entity, seen, {}), clock)
         for placement, seen in zip(placements, (array("q", times), times), strict=True)
@@ -88,7 +88,7 @@ def test_a_mark_counts_more_than_the_time_in_the_file() -> None:
 @pytest.mark.parametrize("text", ["", "+99:00", "../etc/passwd", "Nowhere/City", "+1:2:3", "+05:99"])
 def test_what_is_no_zone_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="not a time zone"):
-        zone(text)
+        parse_zone(text)
 
 
 def test_marks_by_hand_last_until_the_next_and_steps_of_a_load_until_their_end() -> None:

@@ -14,7 +14,7 @@ from sanpath.recording.reading.recording import Recording
 from sanpath.topology.paths import machines_of
 from sanpath.topology.resolve import resolve
 from sanpath.topology.topology import Topology
-from tests.recorder.importing.test_one_run import flatfile
+from tests.recorder.importing.test_same_run import flatfile
 
 PARAMETERS = """* Contents of parameter file: parm.txt
 sd=sd1,lun=/dev/sdb,threads=8,openflags=o_direct

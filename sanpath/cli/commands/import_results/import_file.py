@@ -88,11 +88,11 @@ def import_file(
     from sanpath.config import Config, load_config
     from sanpath.errors import UsageError, command
     from sanpath.model import SourceEntity, SourceLink
-    from sanpath.recorder.importing.bundle import with_members
-    from sanpath.recorder.importing.importer import ImportRequest, import_file, in_order
-    from sanpath.recorder.importing.one_run import LeftOut, one_run, recorded_run
-    from sanpath.recorder.importing.placement import Placement, epoch_us, zone
-    from sanpath.recorder.importing.settings import settings_files
+    from sanpath.recorder.importing.archive import unpack_archives
+    from sanpath.recorder.importing.importer import ImportRequest, group_by_run, import_file
+    from sanpath.recorder.importing.placement import Placement, parse_epoch_us, parse_zone
+    from sanpath.recorder.importing.same_run import DuplicateReport, find_recorded_report, find_same_run_reports
+    from sanpath.recorder.importing.settings import find_settings_files
 
     for file in files:
         if not file.is_file():
@@ -104,25 +104,25 @@ def import_file(
         raise UsageError(f"{folder}: is a file, not a recording")
     configuration = load_config(config) if config is not None else Config(None)
     declared: list[SourceEntity | SourceLink] = [*configuration.entities, *configuration.links]
-    zone_of_files = zone(utc_offset) if utc_offset is not None else None
+    zone_of_files = parse_zone(utc_offset) if utc_offset is not None else None
     imported_from: dict[tuple[Path, str], str] = {}
     imported_of: set[Path | None] = set()
     refused: list[tuple[UsageError, Path | None]] = []
     with TemporaryDirectory(prefix="sanpath-import-") as scratch:
-        files, archives = with_members(files, Path(scratch))
-        of_one_run = one_run(files, reader, has_zone=zone_of_files is not None)
-        settings = settings_files(files, reader)
-        for position, (file, *parts) in enumerate(in_order(files, reader)):
+        files, archives = unpack_archives(files, Path(scratch))
+        of_one_run = find_same_run_reports(files, reader, has_zone=zone_of_files is not None)
+        settings = find_settings_files(files, reader)
+        for position, (file, *parts) in enumerate(group_by_run(files, reader)):
             twins = of_one_run.get(file)
-            if isinstance(twins, LeftOut):
+            if isinstance(twins, DuplicateReport):
                 typer.echo(f"{file.name}: of the same run as {twins.kept.name}: not counted")
                 continue
-            if (recorded := recorded_run(folder, file, reader, host)) is not None:
+            if (recorded := find_recorded_report(folder, file, reader, host)) is not None:
                 typer.echo(f"{file.name}: {recorded.remark}")
                 continue
             placement = Placement(
                 zone=zone_of_files if zone_of_files is not None or twins is None else twins.zone,
-                begins=epoch_us("--at", at, utc_offset) if at is not None else None,
+                begins=parse_epoch_us("--at", at, utc_offset) if at is not None else None,
                 behind_us=round(behind * 1e6),
             )
             request = ImportRequest(

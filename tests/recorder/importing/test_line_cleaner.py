@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sanpath.recorder.importing.file import ImportedFile
-from sanpath.recorder.importing.other_files import other_file
+from sanpath.recorder.importing.unread_files import describe_unread_file
 
 REPORT = b"""Linux 5.14.0 (db1) \t01/31/26 \t_x86_64_\t(4 CPU)
 
@@ -64,7 +64,7 @@ def test_what_is_in_front_of_lines_is_removed(
     lines = [line.rstrip() for line in REPORT.splitlines()]
     assert b"".join(file.chunks()).splitlines()[-len(lines) :] == lines
     assert file.head() == b"".join(ImportedFile(path).chunks())
-    assert file.removed == removed
+    assert file.removed_prefix == removed
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_what_belongs_to_a_line_is_left(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "iostat.txt"
     path.write_bytes(content)
     file = ImportedFile(path)
-    assert (b"".join(file.chunks()), file.removed) == (content, "")
+    assert (b"".join(file.chunks()), file.removed_prefix) == (content, "")
 
 
 @pytest.mark.parametrize("content", [REPORT, in_front(b"> "), in_front(b"db1: ")], ids=["plain", "mail", "pdsh"])
@@ -95,7 +95,7 @@ def test_any_text_may_end_its_lines_in_cr(content: bytes, packed: Callable[[byte
         path = tmp_path / f"{end.hex()}.txt"
         path.write_bytes(packed(content.replace(b"\n", end)))
         file = ImportedFile(path)
-        texts.append((b"".join(file.chunks()), file.head(), file.removed))
+        texts.append((b"".join(file.chunks()), file.head(), file.removed_prefix))
     assert texts[0] == texts[1]
 
 
@@ -108,6 +108,6 @@ def test_the_end_of_what_is_looked_at_in_the_middle_of_a_crlf_changes_nothing(si
 
 def test_lines_of_several_hosts_are_to_be_told_apart_first() -> None:
     report = b"".join(in_front(host, REPORT * 2) for host in (b"db1: ", b"db2: "))
-    assert other_file(report, "iostat.txt") == (
+    assert describe_unread_file(report, "iostat.txt") == (
         "has lines of 2 hosts: write those of each into a file (grep '^db1: ' iostat.txt)"
     )

@@ -1,4 +1,4 @@
-"""Detects doubtful placements of a file: a wrong time zone, a run counted twice, an option without effect."""
+"""Remarks on doubtful placements of a file: a wrong time zone, a run counted twice, an option without effect."""
 
 from __future__ import annotations
 
@@ -6,19 +6,22 @@ from collections.abc import Collection, Iterator
 from datetime import UTC, datetime, timedelta, timezone
 
 from sanpath.plugin import ResultClock, SourceLink
-from sanpath.recorder.importing.placement import QUARTER_US, Placement, step_limits
-from sanpath.recorder.importing.target import of_other_hosts
+from sanpath.recorder.importing.placement import QUARTER_HOUR_US, Placement, step_limits
+from sanpath.recorder.importing.target import sources_of_other_hosts
 from sanpath.recording.reading.recording import Recording
 from sanpath.units import long_duration
 
 _LEAST_OVERLAP = 0.1
-"""Share of the shorter one from which two loads ran at the same time: times may be whole seconds."""
+"""Share of the shorter load by which two loads must overlap to have run at the same time: times may be rounded to
+seconds."""
 
 
-def steps_of_tool(recording: Recording, collector: str, *hosts: str | None) -> Iterator[tuple[str, int, int]]:
-    """Yield (source, begin, end) of the steps that sources of a tool have had, times in microseconds, but not on
-    other machines than `hosts`; without any, on each."""
-    for source in sorted(_sources_of_tool(recording, collector) - of_other_hosts(recording, *hosts)):
+def find_steps_of_tool(recording: Recording, collector: str, *hosts: str | None) -> Iterator[tuple[str, int, int]]:
+    """Yield (source, begin, end) of the completed steps of a tool, times in microseconds.
+
+    Steps on other machines than `hosts` are left out; without hosts, none are.
+    """
+    for source in sorted(_sources_of_tool(recording, collector) - sources_of_other_hosts(recording, *hosts)):
         for begin, end in step_limits([each for each in recording.events() if each[0] == source]).values():
             if end is not None:
                 yield source, begin, end
@@ -28,19 +31,21 @@ def _sources_of_tool(recording: Recording, collector: str) -> set[str]:
     return {declaration.name for declaration in recording.declarations if declaration.collector == collector}
 
 
-def overlapping_loads(
+def overlap_remarks(
     placement: Placement,
     recording: Recording,
     collector: str,
     hosts: Collection[str],
     targets: Collection[tuple[str, str]],
 ) -> Iterator[str]:
-    """Yield a remark if a source of the same tool has loads at the same time: it may be the same run, unless it is of
-    other machines than `hosts`, or of other devices, ports or volumes than `targets`, those of the file; empty: not
-    known."""
+    """Yield a remark if a source of the same tool has loads at the same time: both may report the same run.
+
+    `hosts`, `targets`: the machines of the file, and the devices, ports or volumes that it tests; empty: not known.
+    A source with other hosts or other targets reports another run.
+    """
     if not placement.steps or placement.first is None or placement.last is None:
         return
-    for source, begin, end in steps_of_tool(recording, collector, *hosts):
+    for source, begin, end in find_steps_of_tool(recording, collector, *hosts):
         overlap_us = min(end, placement.last) - max(begin, placement.first)
         if overlap_us <= _LEAST_OVERLAP * min(end - begin, placement.last - placement.first):
             continue
@@ -55,15 +60,15 @@ def _targets(recording: Recording, source: str) -> set[tuple[str, str]]:
     return {link.to_end for link in links if link.relation == "targets"}
 
 
-def assumed_zone(placement: Placement, clock: ResultClock) -> Iterator[str]:
-    """Yield a remark if the file's times are local, and their zone is that of this machine for want of another."""
+def assumed_zone_remarks(placement: Placement, clock: ResultClock) -> Iterator[str]:
+    """Yield a remark if the file's times are local and no zone is given: the zone of this machine is assumed."""
     if clock == "local" and placement.zone is None and placement.first is not None and not placement.marks:
         offset = datetime.fromtimestamp(placement.first / 1e6).astimezone().isoformat()[-6:]
         yield f"its times have no zone: that of this machine is assumed, UTC{offset}; --utc-offset names another"
 
 
-def doubled_hour(placement: Placement, clock: ResultClock) -> Iterator[str]:
-    """Yield a remark if the file begins at a local time that came twice, and does not show which of them it was."""
+def repeated_hour_remarks(placement: Placement, clock: ResultClock) -> Iterator[str]:
+    """Yield a remark if the file begins at a local time that occurred twice, as summer time ended."""
     if clock != "local" or placement.first is None or placement.marks or placement.continues_us is not None:
         return
     began = datetime.fromtimestamp((placement.first - placement.behind_us) / 1e6, placement.zone or UTC)
@@ -78,7 +83,7 @@ def doubled_hour(placement: Placement, clock: ResultClock) -> Iterator[str]:
         )
 
 
-def unused_options(placement: Placement, clock: ResultClock, requested: Placement) -> Iterator[str]:
+def unused_option_remarks(placement: Placement, clock: ResultClock, requested: Placement) -> Iterator[str]:
     """Yield a remark for each option that had no effect. `requested`: the placement before anything was guessed."""
     if clock in ("utc", "local") and requested.begins is not None:
         yield "--at is not used: the file contains its times; --clock-behind or --mark moves them"
@@ -96,9 +101,9 @@ def placing_option(clock: ResultClock, requested: Placement) -> str:
     return "--utc-offset" if clock == "local" else ""
 
 
-def limits_of_others(recording: Recording, collector: str) -> tuple[int, int] | None:
-    """Return when everything in the recording but runs of the same tool began and ended. None: there is nothing
-    else."""
+def time_range_of_other_tools(recording: Recording, collector: str) -> tuple[int, int] | None:
+    """Return begin and end, in microseconds, of everything in the recording except runs of the same tool. None: there
+    is nothing else."""
     same_tool = _sources_of_tool(recording, collector)
     polls = [poll for poll in recording.polls() if poll.source not in same_tool]
     if not polls:
@@ -109,20 +114,22 @@ def limits_of_others(recording: Recording, collector: str) -> tuple[int, int] | 
     return began, max(*(poll.ended for poll in polls), *imported, began)
 
 
-def outside_recording(placement: Placement, recording: Recording, collector: str, option: str) -> Iterator[str]:
-    """Yield a remark if the file lies outside of everything else in the recording but runs of the same tool.
+def outside_recording_remarks(
+    placement: Placement, recording: Recording, collector: str, option: str
+) -> Iterator[str]:
+    """Yield a remark if the file does not overlap with the rest of the recording; runs of the same tool do not count.
 
     `option`: the option that placed it; "": none.
     """
-    limits = limits_of_others(recording, collector)
+    limits = time_range_of_other_tools(recording, collector)
     first, last = placement.first, placement.last
     if first is None or last is None or limits is None:
         return
     began, ended = limits
     gap_us = max(began - last, first - ended)
     if gap_us > 0:
-        quarter_hours = -(-gap_us // QUARTER_US)
-        shift = quarter_hours * QUARTER_US * (1 if last < began else -1)
+        quarter_hours = -(-gap_us // QUARTER_HOUR_US)
+        shift = quarter_hours * QUARTER_HOUR_US * (1 if last < began else -1)
         overlaps = first + shift <= ended and began <= last + shift
         hint = f"; {option} may be wrong by about {quarter_hours / 4:g} h" if overlaps and option else ""
         yield f"it lies {long_duration(gap_us / 1e6)} away from everything else in the recording{hint}"

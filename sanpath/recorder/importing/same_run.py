@@ -1,4 +1,4 @@
-"""Finds the files that are reports of one run, as most load generators can write several: only one is counted."""
+"""Finds files that report the same run. Most load generators can write several reports: only one is counted."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from sanpath.errors import CollectorError, UsageError
 from sanpath.model import DIRECTIONS, Event, Rows, SourceEntity
 from sanpath.plugin import LOAD_COUNTERS, ResultClock, ResultReader, complete_sum
 from sanpath.recorder.importing.file import ImportedFile
-from sanpath.recorder.importing.placement import QUARTER_US
-from sanpath.recorder.importing.recognition import recognised
-from sanpath.recorder.importing.target import of_other_hosts
+from sanpath.recorder.importing.placement import QUARTER_HOUR_US
+from sanpath.recorder.importing.recognition import find_reader
+from sanpath.recorder.importing.target import sources_of_other_hosts
 from sanpath.recording.reading.recording import Recording
 from sanpath.recording.storage.store import Location, store_at
 
-_MOST_BYTES = 16 << 20
-"""Larger files are logs, which are not read twice: a report with as many intervals would be of a day."""
-_DAY_US = 96 * QUARTER_US
+_MAX_BYTES = 16 << 20
+"""Larger files are logs, which are not read twice: a report of this size would cover a day of intervals."""
+_DAY_US = 96 * QUARTER_HOUR_US
 _BEGIN_TOLERANCE_US = 2_000_000
-"""A report of intervals begins with the end of the first one, an average with the beginning of the run."""
+"""A report of intervals begins at the end of its first interval, an average at the beginning of the run."""
 _TOLERANCE_SECONDS = 1.0
-_TOLERANCE = 0.01
-"""Two reports of one run differ by this: one averages over time, another over intervals."""
-_ROUNDED_RATE = 0.1
+_TOLERANCE_RATIO = 0.01
+"""Two reports of one run may differ by this much: one averages over time, another over intervals."""
+_RATE_ROUNDING = 0.1
 """I/Os per second, of reports with one decimal."""
-_ROUNDED_SECONDS = 1e-6
+_LATENCY_ROUNDING_SECONDS = 1e-6
 """Latency, of reports in milliseconds with three decimals."""
 _STORED_NAME = re.compile(r"(?!\.\.?$)[A-Za-z0-9_.-]+")
-"""Names that an import gives. A recording of somebody else may have others, which lead out of a folder."""
+"""Names that an import gives to stored files. Somebody else's recording may contain names that leave the folder."""
 _METRICS = tuple(column.metric for column in LOAD_COUNTERS)
 
 
@@ -43,16 +43,16 @@ _Sample = tuple[int, list[int | float | None]]
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class DuplicateReport:
     """A file that is not counted. `kept`: the file of the same run that is."""
 
     kept: Path
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
-    """A file of a run that the recording has already. `name`: the other report of it, which an earlier command has
-    imported. `has_more`: the file says more than that one."""
+class RecordedReport:
+    """A file whose run the recording already has. `name`: the report of the run that an earlier command imported.
+    `has_more`: the file is more detailed than that report."""
 
     name: str
     has_more: bool
@@ -67,7 +67,7 @@ class Recorded:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptReport:
     """A file with other reports of its run, which are not counted.
 
     `others`: their names. `zone`: the time zone of its local times, if another report has UTC; None: not known.
@@ -93,15 +93,15 @@ class _Figures:
     bytes: float
     latency_seconds: float | None
 
-    def equal(self, other: _Figures, tolerance: float) -> bool:
-        """Whether the figures are the same. `tolerance` 1: but for rounding; 0: exactly."""
+    def is_close(self, other: _Figures, tolerance: float) -> bool:
+        """Whether the figures are equal. `tolerance` 1: except for rounding; 0: exactly."""
         bytes_per_op = max(self.bytes, other.bytes) / max(self.ops, other.ops, 1.0)
-        pairs = [(self.ops, other.ops, _ROUNDED_RATE), (self.bytes, other.bytes, _ROUNDED_RATE * bytes_per_op)]
+        pairs = [(self.ops, other.ops, _RATE_ROUNDING), (self.bytes, other.bytes, _RATE_ROUNDING * bytes_per_op)]
         if self.latency_seconds is not None and other.latency_seconds is not None:
-            pairs.append((self.latency_seconds, other.latency_seconds, _ROUNDED_SECONDS))
+            pairs.append((self.latency_seconds, other.latency_seconds, _LATENCY_ROUNDING_SECONDS))
         return all(
-            math.isclose(ours, theirs, rel_tol=max(1e-9, tolerance * _TOLERANCE), abs_tol=tolerance * rounded)
-            for ours, theirs, rounded in pairs
+            math.isclose(a, b, rel_tol=max(1e-9, tolerance * _TOLERANCE_RATIO), abs_tol=tolerance * rounded)
+            for a, b, rounded in pairs
         )
 
 
@@ -123,7 +123,8 @@ class _Step:
 
 @dataclass(slots=True)
 class _Report:
-    """The steps of one file. `form`: as the reader names it. `detail`: more is better; samples first, then dates."""
+    """The steps of one file. `form`: the reader's name for its format. `detail`: sort key, the most detailed report
+    is the largest."""
 
     file: Path
     collector: str
@@ -133,69 +134,78 @@ class _Report:
     detail: tuple[int, bool, int, bool]
 
 
-def one_run(files: Sequence[Path], reader: str | None, has_zone: bool) -> Mapping[Path, Kept | LeftOut]:
+def find_same_run_reports(
+    files: Sequence[Path], reader: str | None, has_zone: bool
+) -> Mapping[Path, KeptReport | DuplicateReport]:
     """Return the files that are reports of one run, the most detailed of which is kept.
 
-    `reader`: as named by a person; None: by content. `has_zone`: the zone of local times is known. Files of the same
-    tool are of one run if their steps have the same names in the same order, begin together, and have the same
-    lengths and figures. Those of tools that write one report of a run are never of one run.
+    Files of the same tool report the same run if their steps have the same names in the same order, begin together,
+    and have the same lengths and figures. Tools that write only one report of a run never have duplicates.
+
+    `reader`: the reader that a person named; None: chosen by content. `has_zone`: the zone of local times is known.
     """
-    found: dict[Path, Kept | LeftOut] = {}
+    found: dict[Path, KeptReport | DuplicateReport] = {}
     distinct = list(dict.fromkeys(files)) if len(files) > 1 else []
-    reports = [report for file in distinct if (report := _report(file, reader)) is not None]
+    reports = [report for file in distinct if (report := _read_report(file, reader)) is not None]
     reports.sort(key=lambda report: report.detail, reverse=True)
     while reports:
         kept, *others = reports
-        twins = [other for other in others if _is_same_run(kept, other, has_zone)]
-        reports = [other for other in others if other not in twins]
-        if twins:
-            found |= {twin.file: LeftOut(kept.file) for twin in twins}
-            found[kept.file] = Kept(tuple(twin.file.name for twin in twins), _zone(kept, twins, has_zone))
+        duplicates = [other for other in others if _is_same_run(kept, other, has_zone)]
+        reports = [other for other in others if other not in duplicates]
+        if duplicates:
+            found |= {duplicate.file: DuplicateReport(kept.file) for duplicate in duplicates}
+            found[kept.file] = KeptReport(
+                tuple(duplicate.file.name for duplicate in duplicates), _infer_zone(kept, duplicates, has_zone)
+            )
     return found
 
 
-def recorded_run(folder: Location, file: Path, reader: str | None, host: str | None = None) -> Recorded | None:
+def find_recorded_report(
+    folder: Location, file: Path, reader: str | None, host: str | None = None
+) -> RecordedReport | None:
     """Return the report of the same run that an earlier command has imported into a recording. None: there is none,
     or the recording has no copy of it.
 
-    `reader`: as named by a person; None: by content. `host`: the machine that a person named: reports of others are
-    of other runs, although two machines may well have the same figures. None: any may be of it.
+    `reader`: the reader that a person named; None: chosen by content. `host`: the machine that a person named.
+    Reports of other machines are of other runs, even if their figures are equal. None: reports of every machine are
+    compared.
     """
     store = store_at(folder)
-    others = _writers_of_others(Recording(folder), host) if host is not None and store.list("imports") else set()
+    others = _writers_of_other_hosts(Recording(folder), host) if host is not None and store.list("imports") else set()
     writers = [w for w in store.list("imports") if _STORED_NAME.fullmatch(w) and w not in others]
     copies = [(w, name) for w in writers for name in filter(_STORED_NAME.fullmatch, store.list(f"imports/{w}"))]
-    if not copies or (report := _report(file, reader)) is None:
+    if not copies or (report := _read_report(file, reader)) is None:
         return None
     with TemporaryDirectory() as scratch:
         for number, (writer, name) in enumerate(copies):
             path = Path(scratch) / str(number) / name
             path.parent.mkdir()
             path.write_bytes(store.read(f"imports/{writer}/{name}"))
-            other = _report(path, report.collector)
+            other = _read_report(path, report.collector)
             if other is not None and _is_same_run(report, other, has_zone=False):
-                return Recorded(path.name, report.detail > other.detail)
+                return RecordedReport(path.name, report.detail > other.detail)
     return None
 
 
-def _writers_of_others(recording: Recording, host: str) -> set[str]:
-    """Return the writers whose files are of other machines."""
-    sources = of_other_hosts(recording, host)
+def _writers_of_other_hosts(recording: Recording, host: str) -> set[str]:
+    """Return the writers whose files come from other machines."""
+    sources = sources_of_other_hosts(recording, host)
     return {start.writer for start in recording.starts if sources & {each.name for each in start.header.sources}}
 
 
-def _report(file: Path, named: str | None) -> _Report | None:
-    """Read a file. None: its tool writes no other, it has no complete step, is too large, or cannot be read."""
-    if file.stat().st_size > _MOST_BYTES:
+def _read_report(file: Path, named: str | None) -> _Report | None:
+    """Read a file. None: its tool writes no other report, or the file has no complete step, is too large, or cannot
+    be read."""
+    if file.stat().st_size > _MAX_BYTES:
         return None
     imported = ImportedFile(file)
     try:
-        spec, reader_class = recognised(imported, named)
+        spec, reader_class = find_reader(imported, named)
         form = reader_class.report_of_run(imported.head())
         if not form:
             return None
         reader = reader_class("load")
-        steps, samples, attributes = _steps(reader, imported)
+        steps, samples, attributes = _read_steps(reader, imported)
     except (CollectorError, UsageError):
         return None
     has_figures = bool(steps) and all(any(figures.ops for figures in step.figures) for step in steps)
@@ -203,7 +213,7 @@ def _report(file: Path, named: str | None) -> _Report | None:
     return _Report(file, spec.name, form, reader.clock, steps, detail) if has_figures else None
 
 
-def _steps(reader: ResultReader, file: ImportedFile) -> tuple[list[_Step], int, int]:
+def _read_steps(reader: ResultReader, file: ImportedFile) -> tuple[list[_Step], int, int]:
     """Return the steps of a file, the number of samples of its loads, and the number of their attributes."""
     steps: list[_Step] = []
     samples: dict[str, list[_Sample]] = defaultdict(list)
@@ -226,17 +236,18 @@ def _steps(reader: ResultReader, file: ImportedFile) -> tuple[list[_Step], int, 
                     else:
                         step.end_us = item.seen
     for step in steps:
-        step.figures = _figures(step, [samples[load] for load in step.loads if load in samples])
+        step.figures = _compute_figures(step, [samples[load] for load in step.loads if load in samples])
     return steps, sum(map(len, samples.values())), sum(attributes.values())
 
 
 def _columns(rows: Rows) -> list[Sequence[int | float | None]]:
-    """Return the counters of all loads, [None, …] for those that are not reported."""
+    """Return the counters of all loads; a counter that is not reported is a column of None."""
     return [rows.values.get(metric, [None] * len(rows.entity)) for metric in _METRICS]
 
 
-def _figures(step: _Step, loads: Sequence[Sequence[_Sample]]) -> list[_Figures]:
-    """Return the figures of a step, reads and writes, of all its loads; [] for one without samples or end."""
+def _compute_figures(step: _Step, loads: Sequence[Sequence[_Sample]]) -> list[_Figures]:
+    """Return the figures of a step's reads and writes, summed over its loads; []: the step has no samples or no
+    end."""
     increases = []
     for samples in loads:
         within = [values for seen, values in samples if step.begin_us <= seen <= (step.end_us or 0)]
@@ -261,29 +272,33 @@ def _is_same_run(report: _Report, other: _Report, has_zone: bool) -> bool:
     names = [[step.name for step in each.steps] for each in (report, other)]
     if report.collector != other.collector or names[0] != names[1]:
         return False
-    # Reports of one form round alike: those of one run are equal. Those of two machines may be nearly so.
+    # Reports of the same form round alike, so those of one run are equal. Those of two machines may be nearly equal.
     tolerance = 0.0 if report.form == other.form else 1.0
-    shift_us = _shift_us(report, other, has_zone)
+    shift_us = _clock_shift_us(report, other, has_zone)
     return all(
-        abs(step.begin_us - twin.begin_us - shift_us) <= tolerance * _BEGIN_TOLERANCE_US
-        and abs(step.seconds - twin.seconds) <= tolerance * (_TOLERANCE_SECONDS + _TOLERANCE * step.seconds)
-        and all(ours.equal(theirs, tolerance) for ours, theirs in zip(step.figures, twin.figures, strict=True))
-        for step, twin in zip(report.steps, other.steps, strict=True)
+        abs(step.begin_us - duplicate.begin_us - shift_us) <= tolerance * _BEGIN_TOLERANCE_US
+        and abs(step.seconds - duplicate.seconds)
+        <= tolerance * (_TOLERANCE_SECONDS + _TOLERANCE_RATIO * step.seconds)
+        and all(a.is_close(b, tolerance) for a, b in zip(step.figures, duplicate.figures, strict=True))
+        for step, duplicate in zip(report.steps, other.steps, strict=True)
     )
 
 
-def _shift_us(report: _Report, other: _Report, has_zone: bool) -> int:
-    """Return by how many microseconds the clock of a report is ahead of another's, as far as it is not known."""
+def _clock_shift_us(report: _Report, other: _Report, has_zone: bool) -> int:
+    """Return by how many microseconds a report's clock is ahead of another's. 0: both clocks are known."""
     ahead_us = report.steps[0].begin_us - other.steps[0].begin_us
     clocks = {report.clock, other.clock}
     if clocks & {"elapsed", "none"}:
         return ahead_us
-    return round(ahead_us / QUARTER_US) * QUARTER_US if clocks == {"local", "utc"} and not has_zone else 0
+    return round(ahead_us / QUARTER_HOUR_US) * QUARTER_HOUR_US if clocks == {"local", "utc"} and not has_zone else 0
 
 
-def _zone(kept: _Report, twins: Sequence[_Report], has_zone: bool) -> timezone | None:
-    """Return the zone of local times, by a report of the run with UTC. None: they have none, or it is given."""
+def _infer_zone(kept: _Report, duplicates: Sequence[_Report], has_zone: bool) -> timezone | None:
+    """Return the zone of local times, from a report of the same run with UTC. None: there is no such report, or the
+    zone is given."""
     if kept.clock != "local" or has_zone:
         return None
-    ahead_us = next((_shift_us(kept, twin, has_zone) for twin in twins if twin.clock == "utc"), None)
+    ahead_us = next(
+        (_clock_shift_us(kept, duplicate, has_zone) for duplicate in duplicates if duplicate.clock == "utc"), None
+    )
     return None if ahead_us is None or abs(ahead_us) >= _DAY_US else timezone(timedelta(microseconds=ahead_us))

@@ -1,14 +1,14 @@
-"""Files of programs that no collector reads: what they are, and what to do instead."""
+"""Recognises files of programs that no collector reads, and says what to do instead."""
 
 from __future__ import annotations
 
 import re
 
 from sanpath.plugin import text_of
-from sanpath.recorder.importing.decoration import hosts_in_front
+from sanpath.recorder.importing.line_cleaner import prefixed_hosts
 
 _SAR_DATA = re.compile(rb"[\x71\x96]\xd5[\x60-\x7f]\x21|\xd5[\x71\x96]\x21[\x60-\x7f]")
-"""SYSSTAT_MAGIC and FORMAT_MAGIC of sa.h of sysstat, in both orders of bytes."""
+"""SYSSTAT_MAGIC and FORMAT_MAGIC of sysstat's sa.h, in both byte orders."""
 _NOT_READ = "sanpath does not read it"
 _SADF = "sar -u -d -n DEV -f FILE prints what sanpath reads of the same data"
 _BY_HAND = f"{_NOT_READ}; enter its figures by hand (sanpath collectors show figures)"
@@ -51,19 +51,19 @@ _TEXTS = (
     (r"OPERATION +RESULT TYPE|ISO Date,Label,Phase,", "a result of elbencho", _BY_HAND),
     (r"\d+ bytes \(.*\) copied, ", "a result of dd", _BY_HAND),
 )
-"""Beginning of a line → what the file is, and what to do."""
+"""(pattern of a line's beginning, what the file is, what to do instead)."""
 _PATTERNS = [(re.compile(f"^(?:{pattern})", re.MULTILINE), what, advice) for pattern, what, advice in _TEXTS]
 
 
-def other_file(head: bytes, name: str) -> str | None:
-    """Return what a file is that no collector reads, and what to do, by its first bytes. None: not known.
+def describe_unread_file(head: bytes, name: str) -> str | None:
+    """Describe a file that no collector reads, by its first bytes, and what to do instead. None: not known.
 
-    >>> other_file(b"procs -----------memory----------", "a.txt")
+    >>> describe_unread_file(b"procs -----------memory----------", "a.txt")
     'is what vmstat prints: sanpath does not read it; iostat -xty 1 -o JSON has each device'
     """
     if _SAR_DATA.match(head):
         return f"is a binary file of sar: sar -u -d -n DEV -f {name} > {name}.txt prints what sanpath reads"
-    if hosts := hosts_in_front(head):
+    if hosts := prefixed_hosts(head):
         return f"has lines of {len(hosts)} hosts: write those of each into a file (grep '^{hosts[0]}: ' {name})"
     text = text_of(head)[0]
     return next((f"is {what}: {advice}" for pattern, what, advice in _PATTERNS if pattern.search(text)), None)

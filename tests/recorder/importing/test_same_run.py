@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from sanpath.cli import app
 from sanpath.diagnose import diagnose
 from sanpath.diagnosis.model import Diagnosis
-from sanpath.recorder.importing import one_run
+from sanpath.recorder.importing import same_run
 from sanpath.recording.reading.recording import Recording
 
 _RATES = (200.0, 400.0, 410.0, 390.0)
@@ -204,7 +204,7 @@ def test_a_stored_report_whose_name_leads_out_of_the_recording_is_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = Hostile()
-    monkeypatch.setattr(one_run, "store_at", lambda _: store)
+    monkeypatch.setattr(same_run, "store_at", lambda _: store)
     (tmp_path / "summary.html").write_text(summary(), encoding="utf-8")
-    assert one_run.recorded_run(tmp_path / "r.sanpath", tmp_path / "summary.html", None) is None
+    assert same_run.find_recorded_report(tmp_path / "r.sanpath", tmp_path / "summary.html", None) is None
     assert not store.was_read

@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 
 from sanpath.cli import app
 from sanpath.errors import UsageError
-from sanpath.recorder.importing import bundle, recognition
-from sanpath.recorder.importing.bundle import with_members
+from sanpath.recorder.importing import archive, recognition
+from sanpath.recorder.importing.archive import unpack_archives
 from sanpath.recording.reading.recording import Recording
 from tests.scenarios.test_result_with_iostat import DEPTH, SECONDS, iostat_text
 from tests.support.fio_text import fio_text
@@ -48,7 +48,7 @@ def tarred(path: Path, files: Mapping[str, bytes], *others: tarfile.TarInfo) -> 
 
 def unpacked(path: Path, folder: Path) -> list[Path]:
     folder.mkdir()
-    return with_members([path], folder)[0]
+    return unpack_archives([path], folder)[0]
 
 
 @pytest.mark.parametrize("name", ["night.zip", "night.tar", "night.tar.gz", "night.tar.xz"])
@@ -127,12 +127,12 @@ def test_links_and_devices_are_left_out(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("pack", [zipped, tarred])
 @pytest.mark.parametrize(
-    ("limit", "message"), [("_MOST_BYTES", "unpacks to too much"), ("_MOST_FILES", "holds more than 2 files")]
+    ("limit", "message"), [("_MAX_UNPACKED_BYTES", "unpacks to too much"), ("_MAX_FILES", "holds more than 2 files")]
 )
 def test_an_archive_that_is_too_large_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pack: object, limit: str, message: str
 ) -> None:
-    monkeypatch.setattr(bundle, limit, {"_MOST_BYTES": 20_000, "_MOST_FILES": 2}[limit])
+    monkeypatch.setattr(archive, limit, {"_MAX_UNPACKED_BYTES": 20_000, "_MAX_FILES": 2}[limit])
     path = (zipped if pack is zipped else tarred)(tmp_path / "a.tar", {f"{n}.txt": b"x" * 3000 for n in range(9)})
     with pytest.raises(UsageError, match=message):
         unpacked(path, tmp_path / "scratch")

@@ -1,0 +1,163 @@
+"""Removes what other programs add to the lines of a text: quotation marks, host names, log times and colours.
+
+Line ends of the old Mac OS (CR), which spreadsheets on macOS still write, become LF.
+
+> Linux 5.14.0 (db1)           a quotation in a mail
+db1: Linux 5.14.0 (db1)        pdsh
+14:30:05 DEBUG| [stdout] Linux 5.14.0 (db1)
+2026-05-22T14:30:05.731Z Linux 5.14.0 (db1)        kubectl logs --timestamps
+[pod/test-7xk2p/fio] Linux 5.14.0 (db1)            kubectl logs --prefix
+ESC[32;22msdaESC[0m  0.00      iostat, to a terminal
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections import Counter
+from typing import IO, Any
+
+_CHUNK_BYTES = 1 << 20
+_QUOTES = re.compile(rb"^(?:>[ \t]?)+", re.MULTILINE)
+_MIN_QUOTED_RATIO = 0.5
+"""Share of the lines that begin with ">" above which a text is taken for a mail that quotes a report."""
+_MIN_PREFIXED_RATIO = 0.95
+"""Share of the lines that must have the same prefix. The program that added it may have written lines of its own."""
+_MIN_LINES = 5
+_HOST = re.compile(rb"(?!fio: )([\w.-]{1,255}):(?: |$)")
+_TIME = re.compile(
+    rb"\[?(?:\d{4}-\d\d-\d\d[ T]|\w{3} [ \d]\d )?\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?\]?", re.ASCII
+)
+_TIME_OF_LOG = re.compile(rb"\[.*\]|.{10}T.*(?:Z|[+-]\d\d:?\d\d)", re.ASCII | re.DOTALL)
+"""A time in brackets, or with date and zone (RFC 3339): a log added it. Reports do not print such times."""
+_LABEL = re.compile(rb"(\[[^\]\s]{1,255}\]|[\w.-]{1,255} *\|)(?: |$)")
+_UP_TO_DELIMITER = re.compile(rb".*[|\]:>]", re.DOTALL)
+"""A log ends its prefix with a delimiter. The columns of a report that begins with times have none."""
+_COLOUR = re.compile(rb"\x1b\[[0-?]*[ -/]*[@-~]")
+"""A control sequence of a terminal (ECMA-48, CSI)."""
+
+
+class LineCleaner:
+    """Removes the prefix of lines, colours and old line ends; all of them are detected in the beginning of the text.
+
+    `removed_prefix`: the text in front of the lines, for people; "": nothing worth mentioning.
+    """
+
+    def __init__(self, head: bytes) -> None:
+        head = head if b"\0" not in head else b""  # Archives, and text in UTF-16.
+        # The last byte may be the first half of a CRLF.
+        self._has_cr_line_ends = b"\r" in head[:-1] and b"\n" not in head
+        head = self.normalise_line_ends(head)
+        self.removed_prefix = ""
+        self._colour = _COLOUR if _COLOUR.search(head) else None
+        lines = [line for line in self._remove_colour(head).splitlines() if line.strip()]
+        self._prefix = (
+            _QUOTES if sum(line.startswith(b">") for line in lines) > _MIN_QUOTED_RATIO * len(lines) else None
+        )
+        if self._prefix is None and len(lines) >= _MIN_LINES:
+            # The last line may be cut.
+            self._prefix = (
+                self._log_prefix(lines[:-1]) or self._host_prefix(lines[:-1]) or self._label_prefix(lines[:-1])
+            )
+
+    @property
+    def changes_nothing(self) -> bool:
+        """Whether there is nothing to remove."""
+        return self._prefix is None and self._colour is None and not self._has_cr_line_ends
+
+    def normalise_line_ends(self, text: bytes) -> bytes:
+        """Return a part of the text with LF instead of CR."""
+        return text.replace(b"\r", b"\n") if self._has_cr_line_ends else text
+
+    def clean(self, text: bytes) -> bytes:
+        """Return complete lines without prefix and colours, and with LF as line end."""
+        text = self._remove_colour(self.normalise_line_ends(text))
+        return text if self._prefix is None else self._prefix.sub(b"", text)
+
+    def wrap(self, file: IO[bytes]) -> IO[bytes]:
+        """Return a file that reads as the cleaned text of `file`."""
+        return file if self.changes_nothing else io.BufferedReader(_CleanedFile(file, self))
+
+    def _remove_colour(self, text: bytes) -> bytes:
+        return text if self._colour is None else self._colour.sub(b"", text)
+
+    def _host_prefix(self, lines: list[bytes]) -> re.Pattern[bytes] | None:
+        found = _HOST.match(lines[0])
+        if found is None or _prefixed_hosts(lines) != [found[1]]:
+            return None
+        return self._set_prefix(b"", found[0])
+
+    def _label_prefix(self, lines: list[bytes]) -> re.Pattern[bytes] | None:
+        labels = Counter(found[1] for line in lines if (found := _LABEL.match(line)) is not None)
+        return next(
+            (self._set_prefix(b"", label) for label, n in labels.items() if _are_nearly_all(n, lines)), None
+        )
+
+    def _log_prefix(self, lines: list[bytes]) -> re.Pattern[bytes] | None:
+        times = [(line, found) for line in lines if (found := _TIME.match(line)) is not None]
+        remainders = [line[found.end() :] for line, found in times]
+        if not _are_nearly_all(len(remainders), lines):
+            return None
+        first, last = min(remainders), max(remainders)
+        common_length = next((at for at, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
+        common = _UP_TO_DELIMITER.match(first[:common_length])
+        if common is not None:
+            return self._set_prefix(_TIME.pattern, common[0])
+        are_log_times = all(_TIME_OF_LOG.fullmatch(found[0]) for _, found in times)
+        are_separated = all(rest[:1] in (b"", b" ") for rest in remainders)
+        return self._set_prefix(_TIME.pattern, b"") if are_log_times and are_separated else None
+
+    def _set_prefix(self, pattern: bytes, common: bytes) -> re.Pattern[bytes]:
+        self.removed_prefix = common.decode("utf-8", "replace").strip()
+        return re.compile(b"^" + pattern + re.escape(common.rstrip()) + b" ?", re.MULTILINE | re.ASCII)
+
+
+class _CleanedFile(io.RawIOBase):
+    """A file with cleaned lines. A line longer than a chunk is cleaned in parts."""
+
+    def __init__(self, file: IO[bytes], line_cleaner: LineCleaner) -> None:
+        self._file, self._cleaner = file, line_cleaner
+        self._cleaned = self._rest = b""
+
+    def readable(self) -> bool:
+        """True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read into a buffer and return the number of bytes; 0 at the end."""
+        while not self._cleaned:
+            chunk = self._cleaner.normalise_line_ends(self._file.read(_CHUNK_BYTES))
+            text = self._rest + chunk
+            if not text:
+                return 0
+            complete = (text.rfind(b"\n") + 1 if chunk else 0) or len(text)
+            self._cleaned, self._rest = self._cleaner.clean(text[:complete]), text[complete:]
+        view = memoryview(buffer)
+        part, self._cleaned = self._cleaned[: len(view)], self._cleaned[len(view) :]
+        view[: len(part)] = part
+        return len(part)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+        super().close()
+
+
+def prefixed_hosts(head: bytes) -> list[str]:
+    """Return the host names in front of the lines, if nearly all lines have one and there are several hosts.
+
+    `head`: the beginning of the text.
+    """
+    names = _prefixed_hosts([line for line in head.splitlines() if line.strip()][:-1])
+    return [name.decode("utf-8", "replace") for name in names] if len(names) > 1 else []
+
+
+def _prefixed_hosts(lines: list[bytes]) -> list[bytes]:
+    """Return the host names in front of the lines, each in front of several; []: not nearly all lines have one."""
+    counts = Counter(found[1] for line in lines if (found := _HOST.match(line)) is not None)
+    names = [name for name, count in counts.items() if count >= _MIN_LINES - 1]
+    return names if names and _are_nearly_all(sum(counts[name] for name in names), lines) else []
+
+
+def _are_nearly_all(count: int, lines: list[bytes]) -> bool:
+    return count >= _MIN_PREFIXED_RATIO * len(lines)
