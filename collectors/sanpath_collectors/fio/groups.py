@@ -1,4 +1,4 @@
-"""Groups of jobs that run at the same time, and their progress, from their counters: fio does not report it."""
+"""Groups of jobs that run at the same time. fio does not report their progress, so it is derived from counters."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from sanpath_collectors.fio.options import combined_profile
 from sanpath_collectors.fio.status import JobStatus
 
 Progress = Literal["none", "begun", "ramp over", "ramp over earlier", "more", "ended"]
-"""What a new status of a group means. `none`: the group waits, stalls, or had ended before. `ramp over earlier`: its
-ramp had ended earlier than the status after it told."""
-_GROUPS = 1_000_000
-"""More groups than a run has."""
+"""What a new status of a group means. `none`: the group waits, is stalled, or had ended before. `ramp over earlier`:
+the end of its ramp, reported before, is corrected to an earlier time."""
+_MAX_GROUPS = 1_000_000
+"""Larger than the number of groups of any run."""
 _ROUNDING_US = 50_000
-"""fio rounds its run time, and a busy machine delays each status a little."""
-_EILSEQ_OF_WINDOWS = 42
+"""Corrections up to this are ignored: fio rounds its run time, and a busy machine delays statuses a little."""
+_WINDOWS_EILSEQ = 42
 """EILSEQ in errno.h of Windows; Linux has 84."""
 _LAST_COMMON_ERROR = 34
 """Up to this number, errors of Windows' C library are those of Linux."""
@@ -31,11 +31,13 @@ _LAST_COMMON_ERROR = 34
 class JobClock:
     """When the counters of a job began, by fio's clock: at its start, or at the end of its ramp.
 
-    fio reads the run times of all jobs, then waits for each to answer before it prints: a job that waits for an I/O
-    answers late. So no status is printed before its run time, and the earliest one by its run time tells the
-    beginning. `ramp_seen_us`: the last status with figures of the ramp, which cannot have ended before. `running_us`:
-    the last status after which it made progress, so that it had not ended. `has_stopped`: it failed, or its run time
-    stands still.
+    fio reads the run times of all jobs, then waits for each job to answer before it prints a status. A job that waits
+    for an I/O answers late. So time minus run time is never too early, and its minimum over all statuses is the
+    begin.
+
+    `ramp_seen_us`: time of the last status with figures of the ramp; the ramp cannot have ended before. `running_us`:
+    time of the last status after which the job made progress; it had not ended then. `has_stopped`: the job failed,
+    or its run time no longer increases.
     """
 
     runtime_ms: int = 0
@@ -61,7 +63,7 @@ class JobClock:
         if not self.has_begun:
             self.began_us, self.in_ramp = began_us, job.ramping
         elif self.in_ramp and (has_restarted or not job.ramping):
-            # Without a restart that was seen, nothing tells figures of the ramp from later ones for sure.
+            # Without a restart of the counters, figures of the ramp cannot be distinguished from later ones.
             self.ramp_seen_us = self.ramp_seen_us if has_restarted else 0
             self.in_ramp, self.has_ramped, self.began_us = False, True, max(self.ramp_seen_us, began_us)
         elif not self.in_ramp:
@@ -76,10 +78,10 @@ class JobClock:
 
 @dataclass(slots=True)
 class Group:
-    """Jobs of one groupid, and so a load step, which ends when they have: groups run one after the other, or
-    (`new_group`) at the same time.
+    """The jobs of one groupid. They form a load step, which ends when all of them have ended.
 
-    `time_us`: fio's clock at the last status. `clocks`: name of a job → its clock.
+    Groups run one after the other or, with `new_group`, at the same time. `time_us`: fio's clock at the last status.
+    `clocks`: name of a job → its clock.
     """
 
     jobs: Sequence[JobStatus] = ()
@@ -100,16 +102,16 @@ class Group:
 
     @property
     def ramp_ended_us(self) -> int:
-        """Fio's clock when the last ramp of its jobs ended."""
+        """When the last ramp of its jobs ended, by fio's clock."""
         return max((clock.began_us for clock in self.clocks.values() if clock.has_ramped), default=self.time_us)
 
     @property
     def ended_us(self) -> int:
-        """Fio's clock at its end, if it has ended."""
+        """When it ended, by fio's clock, if it has ended."""
         return min(self.time_us, max((clock.ended_us for clock in self.clocks.values()), default=self.time_us))
 
     def update(self, jobs: Sequence[JobStatus], time_us: int) -> Progress:
-        """Updates the group with the next status of its jobs. `time_us`: fio's clock at that status, 0: not known."""
+        """Updates the group with the next status of its jobs. `time_us`: fio's clock at that status; 0: not known."""
         ops, runtime_us = self.ops, self.runtime_us
         self.jobs, self.time_us = jobs, time_us
         for job in jobs:
@@ -127,14 +129,14 @@ class Group:
             if self.state in ("running", "ramp") and self.runtime_us == runtime_us > 0:
                 self.state = "ended"
                 return "ended"
-            return "ramp over earlier" if self._is_earlier() else "none"
+            return "ramp over earlier" if self._moves_ramp_end() else "none"
         if self.state == "waiting":
             self.state = "ramp" if in_ramp else "running"
             return "begun"
-        return "ramp over earlier" if self._is_earlier() else "more"
+        return "ramp over earlier" if self._moves_ramp_end() else "more"
 
-    def _is_earlier(self) -> bool:
-        """Whether the ramp had ended earlier than was marked; from now on that is marked."""
+    def _moves_ramp_end(self) -> bool:
+        """Corrects the marked end of the ramp. Returns whether the ramp had ended earlier than marked."""
         ramp_ended_us = self.ramp_ended_us
         if self.state != "running" or self._marked_us - ramp_ended_us <= _ROUNDING_US:
             return False
@@ -142,10 +144,10 @@ class Group:
         return True
 
 
-def step_number(place: tuple[int, int]) -> int:
-    """The number of the step of the jobs of a place, which no other step of the run has."""
-    group, phase = place
-    return group + _GROUPS * phase
+def step_number(stage: tuple[int, int]) -> int:
+    """The number of a stage's step, which is unique in the run."""
+    group, phase = stage
+    return group + _MAX_GROUPS * phase
 
 
 def load_step(number: int, jobs: Sequence[JobStatus], loads: Mapping[str, str], *, summary: bool = False) -> LoadStep:
@@ -164,7 +166,7 @@ def load_step(number: int, jobs: Sequence[JobStatus], loads: Mapping[str, str], 
     )
 
 
-def histograms(jobs: Sequence[JobStatus], loads: Mapping[str, str], seen_us: int) -> Iterator[Event]:
+def histogram_events(jobs: Sequence[JobStatus], loads: Mapping[str, str], seen_us: int) -> Iterator[Event]:
     """Yields the latency distributions of jobs, where fio reports them (json+)."""
     for job in jobs:
         for direction in DIRECTIONS:
@@ -172,16 +174,16 @@ def histograms(jobs: Sequence[JobStatus], loads: Mapping[str, str], seen_us: int
                 yield histogram(seen_us, loads[job.name], direction, buckets)
 
 
-def errors(jobs: Iterable[JobStatus], seen_us: int) -> Iterator[Event]:
+def error_warnings(jobs: Iterable[JobStatus], seen_us: int) -> Iterator[Event]:
     """Yields a warning for each job that ended with an error."""
     for job in jobs:
         if job.error:
-            yield warning(seen_us, "load-error", f"{job.name} ended with error {job.error}: {_error(job)}")
+            yield warning(seen_us, "load-error", f"{job.name} ended with error {job.error}: {_error_text(job)}")
 
 
-def _error(job: JobStatus) -> str:
+def _error_text(job: JobStatus) -> str:
     # fio reports blocks that differ from what was written as EILSEQ, whose text does not mention verification.
-    if job.error == (_EILSEQ_OF_WINDOWS if job.on_windows else errno.EILSEQ):
+    if job.error == (_WINDOWS_EILSEQ if job.on_windows else errno.EILSEQ):
         return "verification failed"
     common = job.error <= _LAST_COMMON_ERROR or not job.on_windows
     return os.strerror(job.error) if job.error < 4096 and common else "unknown"

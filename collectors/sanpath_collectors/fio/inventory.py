@@ -22,17 +22,17 @@ class Inventory:
         """Yields the entities and links that are new in a status. `loads`: name of a job → local id of its load."""
         if self._is_new(self._load):
             profile = LoadProfile(engine="fio", engine_version=status.version)
-            if len({job.place for job in status.jobs}) == 1:
+            if len({job.stage for job in status.jobs}) == 1:
                 profile = combined_profile(job.profile for job in status.jobs)
             yield SourceEntity("load", self._load, self._load, {"name": (self._load,)}, profile.attributes)
         for job in status.jobs:
-            yield from self._job(job, loads[job.name])
+            yield from self._job_items(job, loads[job.name])
         for disk in status.tested_disks:
             if self._is_new(disk):
                 host, _, device = disk.rpartition("/")
                 yield SourceEntity("lun", disk, disk, {"device": (device,)})
                 yield SourceLink("targets", ("load", self._load), ("lun", disk), "fio disk_util")
-                yield from self._on_host("attached_to", ("lun", disk), host)
+                yield from self._host_items("attached_to", ("lun", disk), host)
             for job in status.jobs:
                 named = not job.mixed and disk.rpartition("/")[2] in named_devices(job.options)
                 if named and self._is_new((loads[job.name], disk)):
@@ -46,7 +46,7 @@ class Inventory:
                 if self._is_new((loads[job.name], code)):
                     yield warning(seen_us, code, text)
 
-    def _job(self, job: JobStatus, local_id: str) -> Iterator[SourceEntity | SourceLink]:
+    def _job_items(self, job: JobStatus, local_id: str) -> Iterator[SourceEntity | SourceLink]:
         if not self._is_new(local_id):
             return
         attributes: dict[str, Scalar] = dict(job.profile.attributes)
@@ -59,9 +59,9 @@ class Inventory:
         if image := rbd_image(job.options):
             evidence = f"fio options pool and rbdname of {job.name}"
             yield SourceLink("targets", ("load", self._load), ("serial", f"rbd:{image}"), evidence)
-        yield from self._on_host("runs_on", ("load", local_id), job.host or "")
+        yield from self._host_items("runs_on", ("load", local_id), job.host or "")
 
-    def _on_host(self, relation: str, end: tuple[str, str], host: str) -> Iterator[SourceEntity | SourceLink]:
+    def _host_items(self, relation: str, end: tuple[str, str], host: str) -> Iterator[SourceEntity | SourceLink]:
         if not host or _is_loopback(host):
             return
         if self._is_new(("host", host)):

@@ -1,7 +1,7 @@
-"""Which latencies that fio prints are those of the load. Pure.
+"""Selects the latencies of the load among those that fio prints. Pure.
 
-fio measures an I/O from its submission to its completion (lat), and the two parts of that (slat, clat). Mean and
-maximum are read from lat. Percentiles are those of clat, unless fio was told otherwise (lat_percentiles=1).
+fio measures the time from submission to completion of an I/O (lat), and its two parts (slat, clat). Mean and maximum
+are read from lat. fio's percentiles are those of clat, unless lat_percentiles=1 is set.
 """
 
 from __future__ import annotations
@@ -11,18 +11,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sanpath.model import Direction
-from sanpath_collectors.fio.status import COUNTS, Number
+from sanpath_collectors.fio.status import MAX_COUNT, Number
 
 PERCENTS = (50, 95, 99)
-LONGEST_WAIT_MS = 150_000
+MAX_WAIT_MS = 150_000
 """An I/O waits for a lost session for two minutes by default (open-iscsi: replacement_timeout)."""
-_SUBMISSION = 0.2
-"""Share of the latency that submission may have where percentiles of the completion stand for those of the latency:
-they are too low by no more than it."""
-_OVERHEAD_NS = 50_000
-"""A smaller difference of the two says nothing: a busy machine takes it between two clocks, as of I/O in memory."""
-_ROUNDING = 0.05
-"""A percentile may exceed the maximum by as much: fio rounds it by 1.6 % (FIO_IO_U_PLAT_BITS 6)."""
+_MAX_SUBMISSION_RATIO = 0.2
+"""Largest share of submission in the latency up to which percentiles of the completion are used as those of the
+latency. They are too low by at most this share."""
+_MIN_DIFFERENCE_NS = 50_000
+"""Smaller differences between the two are ignored: a busy machine needs this long between two clock readings, which
+matters for I/O in memory."""
+_ROUNDING_RATIO = 0.05
+"""A percentile may exceed the maximum by this ratio: fio rounds percentiles by 1.6 % (FIO_IO_U_PLAT_BITS is 6)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,8 +31,8 @@ class Latency:
     """Latencies of one direction as fio prints them, in nanoseconds. None, or no percentile: not printed.
 
     `mean_ns`, `max_ns`: from submission to completion. `completion_ns`: mean of the completion alone. `percentiles`:
-    per cent → value; `of_completion`: they are those of the completion alone. `ops`: I/Os that were measured.
-    `runtime_ms`: run time of the job, and of its ramp.
+    per cent → value; `of_completion`: they are those of the completion alone. `ops`: number of measured I/Os.
+    `runtime_ms`: run time of the job including its ramp.
     """
 
     mean_ns: float | None
@@ -44,25 +45,25 @@ class Latency:
 
     @property
     def is_credible(self) -> bool:
-        """Whether no latency is longer than the job ran. Some versions print the time since the machine was started.
+        """Whether no latency is longer than the run time. Some versions print the time since the machine was started.
 
-        A status that waits for an I/O is printed later than its run time says.
+        The run time may be exceeded by a wait, because a status that waits for an I/O is printed late.
         """
-        longest_ns = 1e6 * (self.runtime_ms + LONGEST_WAIT_MS)
+        longest_ns = 1e6 * (self.runtime_ms + MAX_WAIT_MS)
         latencies = [self.mean_ns or 0.0, self.max_ns or 0.0]
-        return all(math.isfinite(ns) and ns <= longest_ns for ns in latencies) and latencies[0] * self.ops < COUNTS
+        return all(math.isfinite(ns) and ns <= longest_ns for ns in latencies) and latencies[0] * self.ops < MAX_COUNT
 
     @property
     def has_distribution(self) -> bool:
-        """Whether the percentiles and the distribution that were printed are those of the latency."""
+        """Whether the printed percentiles and the distribution can be used as those of the whole latency."""
         mean, completion = self.mean_ns, self.completion_ns
         if not self.is_credible:
             return False
         if self.of_completion and None not in (mean, completion):
             longer, shorter = max(mean or 0, completion or 0), min(mean or 0, completion or 0)
-            if longer - shorter > max(_OVERHEAD_NS, _SUBMISSION * longer):
+            if longer - shorter > max(_MIN_DIFFERENCE_NS, _MAX_SUBMISSION_RATIO * longer):
                 return False
-        return self.max_ns is None or max(self.percentiles.values(), default=0) <= (1 + _ROUNDING) * self.max_ns
+        return self.max_ns is None or max(self.percentiles.values(), default=0) <= (1 + _ROUNDING_RATIO) * self.max_ns
 
     def samples(self, direction: Direction) -> dict[str, Number]:
         """Values of tables.LOAD. None: not known."""
@@ -75,7 +76,7 @@ class Latency:
         }
 
 
-def remarks(name: str, latencies: Iterable[Latency]) -> Sequence[tuple[str, str]]:
+def latency_remarks(name: str, latencies: Iterable[Latency]) -> Sequence[tuple[str, str]]:
     """Return the remarks on the latencies of a job, as (code, text)."""
     printed = [latency for latency in latencies if latency.ops]
     if not all(latency.is_credible for latency in printed):

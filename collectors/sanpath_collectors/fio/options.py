@@ -1,6 +1,7 @@
-"""What a job is configured to do, from its options: I/Os in flight, mix, working set.
+"""The configuration of a job from its options: I/Os in flight, mix of reads and writes, working set.
 
-Options are as fio prints them: name → text."""
+Options are as fio prints them: name → text.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from typing import Literal
 
 from sanpath.plugin import FIO_OVER_NETWORK, LoadProfile, common_value, complete_sum, is_block_device
 
-SYNCHRONOUS = frozenset(
+SYNCHRONOUS_ENGINES = frozenset(
     (
         *("sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "splice", "ftruncate"),
         *("filecreate", "filestat", "filedelete", "dircreate", "dirstat", "dirdelete", "falloc", "e4defrag"),
@@ -21,7 +22,7 @@ SYNCHRONOUS = frozenset(
 )
 """Engines that keep one I/O in flight per process, whatever iodepth is (fio HOWTO, "I/O depth"; their FIO_SYNCIO)."""
 
-PAST_THE_CACHE = frozenset(
+UNCACHED_ENGINES = frozenset(
     ("nbd", "rbd", "rados", "libiscsi", "http", "sg", "io_uring_cmd", "spdk", "libblkio", "null", "net", "rdma")
 )
 """Engines whose I/O bypasses the file cache of the operating system, so that `direct` has no effect."""
@@ -31,7 +32,7 @@ _IN_MEMORY = ("mmap", "libpmem", "dev-dax")
 _THROTTLING = ("rate", "rate_iops", "thinktime", "latency_target")
 _NOT_ZERO = re.compile(r"[1-9]")
 _CHARACTER_DEVICE = re.compile(r"/dev/(?:sg|bsg/)[^/]+")
-"""Devices through which the engine sg keeps several I/Os in flight; on block devices it waits for each."""
+"""Devices on which the engine sg keeps several I/Os in flight. On block devices it waits for each I/O."""
 _NAME_END = re.compile(r"(?<!\\):")
 _SIZE = re.compile(r"([0-9]{1,18})(?:([kmgtp])(i?))?b?", re.IGNORECASE)
 _DURATION = re.compile(r"([0-9]{1,12})(d|h|m|s|ms|us)?", re.IGNORECASE)
@@ -40,17 +41,17 @@ _ZEROS = re.compile(r"(?:0x)?0+", re.IGNORECASE)
 
 
 @lru_cache(maxsize=4096)
-def profile(printed: tuple[tuple[str, str], ...], processes: int, version: str | None) -> LoadProfile:
-    """The load of `processes` processes of a job with these options. `printed`: (name, text) of each option.
+def profile_from_options(printed: tuple[tuple[str, str], ...], processes: int, version: str | None) -> LoadProfile:
+    """The load profile of a job with this number of processes. `printed`: (name, text) of each option.
 
-    fio does not print options that have no value (`zero_buffers`). So the content of writes is known only from
-    options with a value.
+    fio does not print options without a value (`zero_buffers`), so the content of writes is known only from options
+    with a value.
     """
     options = dict(printed)
     engine = options.get("ioengine", "psync")
     configured_depth = processes * positive_count(options.get("iodepth"), 1)
-    synchronous = engine in SYNCHRONOUS or (engine == "sg" and not _character_devices(options))
-    files, working_set = _files(options, processes)
+    synchronous = engine in SYNCHRONOUS_ENGINES or (engine == "sg" and not _are_character_devices(options))
+    files, working_set = _count_files(options, processes)
     kind = options.get("rw", "read").partition(":")[0]
     reads = read_ratio(options)
     return LoadProfile(
@@ -65,55 +66,55 @@ def profile(printed: tuple[tuple[str, str], ...], processes: int, version: str |
         threads=processes,
         files=files,
         working_set_bytes=working_set,
-        direct=_direct(engine, options),
-        write_through=_write_through(engine, options),
-        block_devices=_block_devices(options),
+        direct=_is_direct(engine, options),
+        write_through=_is_write_through(engine, options),
+        block_devices=_are_block_devices(options),
         over_network=engine in FIO_OVER_NETWORK,
         synchronous=synchronous,
-        fill=None if reads == 1 else _fill(options),
-        seconds=duration(options.get("runtime")),
-        warmup_seconds=duration(options.get("ramp_time")),
-        rate_limited=rate_limited(options),
-        requested_ops_per_second=_requested(options, processes, reads),
+        fill=None if reads == 1 else _buffer_content(options),
+        seconds=parse_duration_seconds(options.get("runtime")),
+        warmup_seconds=parse_duration_seconds(options.get("ramp_time")),
+        rate_limited=is_rate_limited(options),
+        requested_ops_per_second=_requested_ops_per_second(options, processes, reads),
     )
 
 
-def _requested(options: Mapping[str, str], processes: int, reads: float | None) -> float | None:
-    """Operations a second that the processes are limited to. None: no limit, or reads and writes together: then a
-    limit applies to each, and the mix decides which one is reached."""
+def _requested_ops_per_second(options: Mapping[str, str], processes: int, reads: float | None) -> float | None:
+    """IOPS to which the processes are limited. None: there is no limit, or the job does both reads and writes: then a
+    limit applies to each direction, and the mix decides which one is reached."""
     if reads not in (0.0, 1.0):
         return None
     index = 0 if reads else 1
-    operations, size = (_rate_of_direction(options.get(name), index) for name in ("rate_iops", "rate"))
-    if (rate := size_bytes(operations)) is not None:
+    estimate_operations, size = (_rate_of_direction(options.get(name), index) for name in ("rate_iops", "rate"))
+    if (rate := parse_size_bytes(estimate_operations)) is not None:
         return processes * rate or None
-    block, rate = _block_bytes(reads, options), size_bytes(size, options.get("kb_base", "1024"))
+    block, rate = _block_bytes(reads, options), parse_size_bytes(size, options.get("kb_base", "1024"))
     return processes * rate / block or None if rate and block else None
 
 
 def _rate_of_direction(text: str | None, index: int) -> str | None:
-    """The rate of reads (0) or writes (1) in "500,200", or the single rate of both. None: not given."""
+    """The rate of reads (index 0) or writes (1) in "500,200", or the single rate for both. None: not given."""
     values = (text or "").split(",")
     return values[index] if len(values) > index and values[index] else values[0] if len(values) == 1 else None
 
 
-def rate_limited(options: Mapping[str, str]) -> bool:
-    """Whether the job is configured with a rate limit, a think time between I/Os, or a latency not to exceed."""
-    return any(not_zero(options.get(name, "")) for name in _THROTTLING)
+def is_rate_limited(options: Mapping[str, str]) -> bool:
+    """Whether the job has a rate limit, a think time between I/Os, or a latency target."""
+    return any(is_positive(options.get(name, "")) for name in _THROTTLING)
 
 
 def has_latency_target(options: Mapping[str, str]) -> bool:
     """Whether fio lowers the queue depth of the job to keep its latency below a target."""
-    return not_zero(options.get("latency_target", ""))
+    return is_positive(options.get("latency_target", ""))
 
 
-def not_zero(text: str) -> bool:
-    """Whether a rate or a time is above 0, in any direction: "0us" and "0,0" are not."""
+def is_positive(text: str) -> bool:
+    """Whether a rate or a time is above 0 in any direction. "0us" and "0,0" are not."""
     return _NOT_ZERO.search(text) is not None
 
 
 def combined_profile(profiles: Iterable[LoadProfile]) -> LoadProfile:
-    """The profile of loads that run at the same time; fields are None where they differ or one is unknown."""
+    """The profile of loads that run at the same time. A field is None if the loads differ or one is unknown."""
     all_profiles = list(profiles)
     limited = [p.rate_limited for p in all_profiles]
     return LoadProfile(
@@ -141,7 +142,7 @@ def positive_count(text: str | None, default: int) -> int:
     return int(text) if text is not None and re.fullmatch(r"[1-9][0-9]{0,8}", text.strip()) else default
 
 
-def size_bytes(text: str | None, kb_base: str = "1024") -> float | None:
+def parse_size_bytes(text: str | None, kb_base: str = "1024") -> float | None:
     """fio's sizes: "64k" → 65536.0. None for shares ("50%") and ranges ("4k-64k").
 
     By default fio reads "KiB" as 1000 and "k" as 1024 bytes; kb_base=1000 swaps them (fio HOWTO, "int").
@@ -153,7 +154,7 @@ def size_bytes(text: str | None, kb_base: str = "1024") -> float | None:
     return int(match[1]) * (1024.0 if binary else 1000.0) ** " kmgtp".index((match[2] or " ").lower())
 
 
-def duration(text: str | None) -> float | None:
+def parse_duration_seconds(text: str | None) -> float | None:
     """fio's times in seconds: "10" → 10.0, "500ms" → 0.5. None for anything else."""
     match = _DURATION.fullmatch((text or "").strip())
     return int(match[1]) * _SECONDS[(match[2] or "s").lower()] if match else None
@@ -161,7 +162,7 @@ def duration(text: str | None) -> float | None:
 
 def read_ratio(options: Mapping[str, str]) -> float | None:
     """Share of the I/Os that are configured to be reads. None: not known."""
-    if "read_iolog" in options:  # it replays what a log contains
+    if "read_iolog" in options:  # The job replays a log.
         return None
     match options.get("rw", "read").partition(":")[0].removeprefix("rand"):
         case "read":
@@ -191,17 +192,19 @@ def _random_ratio(kind: str, options: Mapping[str, str]) -> float | None:
 def _block_bytes(read_ratio: float | None, options: Mapping[str, str]) -> float | None:
     if options.keys() & {"bsrange", "bssplit", "read_iolog"}:
         return None
-    sizes = [size_bytes(size or "4k", options.get("kb_base", "1024")) for size in options.get("bs", "4k").split(",")]
+    sizes = [
+        parse_size_bytes(size or "4k", options.get("kb_base", "1024")) for size in options.get("bs", "4k").split(",")
+    ]
     reads, writes = sizes[0], sizes[1] if len(sizes) > 1 else sizes[0]
     if read_ratio in (0.0, 1.0):
         return reads if read_ratio else writes
     return common_value(sizes)
 
 
-def _files(options: Mapping[str, str], processes: int) -> tuple[int | None, float | None]:
-    """Number of files, and bytes in all of them; None: unknown.
+def _count_files(options: Mapping[str, str], processes: int) -> tuple[int | None, float | None]:
+    """(number of files, bytes in all of them); None: unknown.
 
-    Processes share files that have a name; otherwise each process has separate files.
+    Processes share files that are named; otherwise each process has separate files.
     """
     names = _file_names(options)
     if "filename_format" in options or "opendir" in options:
@@ -210,9 +213,9 @@ def _files(options: Mapping[str, str], processes: int) -> tuple[int | None, floa
     files = len(names) or processes * positive_count(options.get("nrfiles"), 1)
     base = options.get("kb_base", "1024")
     if "filesize" in options:
-        file_bytes = size_bytes(options["filesize"], base)
+        file_bytes = parse_size_bytes(options["filesize"], base)
         return files, None if file_bytes is None else file_bytes * files
-    size = size_bytes(options.get("size"), base)
+    size = parse_size_bytes(options.get("size"), base)
     return files, None if size is None else size * separate_copies
 
 
@@ -220,33 +223,33 @@ def _file_names(options: Mapping[str, str]) -> list[str]:
     return [name for name in _NAME_END.split(options.get("filename", "")) if name]
 
 
-def _block_devices(options: Mapping[str, str]) -> bool | None:
+def _are_block_devices(options: Mapping[str, str]) -> bool | None:
     """Whether all files of a job are block devices. None: it names no file."""
     names = _file_names(options)
     return all(map(is_block_device, names)) if names else None
 
 
-def _character_devices(options: Mapping[str, str]) -> bool:
+def _are_character_devices(options: Mapping[str, str]) -> bool:
     """Whether all files of a job are character devices of SCSI."""
     names = _file_names(options)
     return bool(names) and all(map(_CHARACTER_DEVICE.fullmatch, names))
 
 
-def _direct(engine: str, options: Mapping[str, str]) -> bool | None:
+def _is_direct(engine: str, options: Mapping[str, str]) -> bool | None:
     if "direct" in options:
         return options["direct"] != "0"
     if "buffered" in options:
         return options["buffered"] == "0"
-    return None if engine in PAST_THE_CACHE else False
+    return None if engine in UNCACHED_ENGINES else False
 
 
-def _write_through(engine: str, options: Mapping[str, str]) -> bool | None:
-    """Whether the job writes with O_SYNC or O_DSYNC (fio HOWTO, "sync"). None: its engine opens no files for that."""
-    has_files = engine not in PAST_THE_CACHE and engine not in _IN_MEMORY
+def _is_write_through(engine: str, options: Mapping[str, str]) -> bool | None:
+    """Whether the job writes with O_SYNC or O_DSYNC (fio HOWTO, "sync"). None: its engine does not open files."""
+    has_files = engine not in UNCACHED_ENGINES and engine not in _IN_MEMORY
     return options.get("sync", "0") not in ("0", "none") if has_files else None
 
 
-def _fill(options: Mapping[str, str]) -> Literal["zeros", "repeating", "random"] | None:
+def _buffer_content(options: Mapping[str, str]) -> Literal["zeros", "repeating", "random"] | None:
     if options.get("zero_buffers", "0") != "0":
         return "zeros"
     pattern = options.get("buffer_pattern") or options.get("verify_pattern")
@@ -271,7 +274,7 @@ def target_addresses(options: Mapping[str, str]) -> list[str]:
 
 
 def rbd_image(options: Mapping[str, str]) -> str:
-    """The image that the engine rbd opens, as pool/image; "": another engine, or not given.
+    """The image that the engine rbd opens, as pool/image. "": another engine, or not given.
 
     >>> rbd_image({"ioengine": "rbd", "pool": "rbd", "rbdname": "vol1"})
     'rbd/vol1'

@@ -13,7 +13,8 @@ array, with lines of text before and between them:
       ...
 
 All values are cumulative from the start of the job. They reset once, when its ramp ends (fio 3.33, measured).
-Versions before 3.0 have microseconds, KiB in `io_bytes`, and the oldest no time, no options and no numbers of I/Os.
+Before 3.0 latencies are in microseconds and `io_bytes` in KiB. The oldest versions have no time, no options and no
+numbers of I/Os.
 """
 
 from __future__ import annotations
@@ -28,64 +29,64 @@ from typing import Any
 from sanpath.model import DIRECTIONS, Direction
 from sanpath.plugin import complete_sum, json_object, json_objects, read_json, without_none
 from sanpath_collectors.fio import throughput
-from sanpath_collectors.fio.described import (
+from sanpath_collectors.fio.job_profile import (
     Figures,
     Remark,
-    all_taken_for_reads,
-    depth_not_reached,
-    described,
+    depth_not_reached_remark,
     is_depth_unreached,
+    profile_of_job,
+    unified_remark,
 )
-from sanpath_collectors.fio.latency import LONGEST_WAIT_MS, PERCENTS, Latency
-from sanpath_collectors.fio.latency import remarks as latency_remarks
-from sanpath_collectors.fio.options import duration, positive_count, read_ratio
-from sanpath_collectors.fio.phases import in_phases, own_runtimes, writes_first
+from sanpath_collectors.fio.latency import MAX_WAIT_MS, PERCENTS, Latency, latency_remarks
+from sanpath_collectors.fio.options import parse_duration_seconds, positive_count, read_ratio
+from sanpath_collectors.fio.phases import is_write_job, sequential_runtimes, split_phases
 from sanpath_collectors.fio.status import (
     JobStatus,
     Number,
     Status,
-    finite,
+    estimate_operations,
+    finite_number,
     integer,
     milliseconds,
-    operations,
     unique_names,
 )
 
-LARGEST = 64 << 20
-"""Characters of a document. fio writes about 6,000 a job, and 60,000 with json+."""
+MAX_DOCUMENT_CHARACTERS = 64 << 20
+"""Longer documents are not read. fio writes about 6,000 characters for a job, and 60,000 with json+."""
 _LAST_LINE = re.compile(r"\n\}")
-"""A compiled pattern: the search takes half as long as that for a string."""
+"""A compiled pattern, because searching for it takes half as long as searching for a string."""
 _FIRST_KEY = re.compile(r'\{\s{0,64}"fio version"')
 """The beginning of a document of fio anywhere on a line."""
 _MAYBE_FIRST_KEY = re.compile(r'\{\s{0,64}(?:"[a-z ]{0,11})?\Z')
 _NO_NUMBER = re.compile(r"(:\s{0,8})-?(?:nan|inf)\b")
-_LONGEST_FIRST_LINE = 4096
-"""Characters of a line's text before a document that may begin on it."""
-_SETTLED_MS = 100
+_MAX_FIRST_LINE = 4096
+"""Characters at the end of the output that are searched for the begin of a document in the middle of a line."""
+_RUNTIME_PRECISION_MS = 100
 """Precision of run times, in milliseconds."""
 _ETA_UNKNOWN = 2**31 - 1
 """What fio prints where it has no estimate (INT_MAX)."""
-_TIMED_OPS = 1000
-"""I/Os of a device that take a millisecond together: its clock counts these."""
+_MIN_TIMED_OPS = 1000
+"""This many I/Os take at least a millisecond together, the unit of a device's times."""
 _KIB_OR_BYTES = 32
-"""Halfway, by ratio, between KiB and bytes."""
-_MOST_PER_SECOND = 1e12
+"""Halfway between KiB and bytes, as a ratio: the square root of 1024."""
+_MAX_OPS_PER_SECOND = 1e12
 """Larger rates are damaged."""
-_COUNTED = frozenset(("io_bytes", "io_kbytes", "bw", "iops", "total_ios", "N"))
+_COUNT_KEYS = frozenset(("io_bytes", "io_kbytes", "bw", "iops", "total_ios", "N"))
 _STATUS_MS = 1_500
-"""A status interval, and a half."""
+"""One and a half status intervals."""
 _IDLE = Latency(mean_ns=0.0, max_ns=None, completion_ns=None, ops=0, runtime_ms=0)
 """The latency of a job that has done no I/O in a direction."""
 
 
 class Documents:
-    """Cuts a growing output into JSON documents and the text between them.
+    """Splits a growing output into JSON documents and the text between them. Chunks may end anywhere.
 
-    A document begins with `{` and ends with `}`, each first on its line, as fio indents everything inside. Or it is
-    a single line, as other programs rewrite it. What begins with the version of fio may be indented as a whole, or
-    follow other text on its line, as a value of another document does: its last line is indented less than its first
-    key. Chunks may end anywhere. `list_keys`: a document of fio has a list under at least one of these keys; other
-    documents are text.
+    A document begins with `{` and ends with `}`, each at the begin of a line, because fio indents everything inside.
+    If other programs rewrote it, it may be a single line. A document whose first key is the version of fio may also
+    be indented as a whole, or follow other text on its line, such as a value in another document. Its last line is
+    then indented less than its first key.
+
+    `list_keys`: a document of fio has a list under at least one of these keys; other documents are returned as text.
     """
 
     def __init__(self, encoding: str = "utf-8", list_keys: Sequence[str] = ("jobs",)) -> None:
@@ -104,67 +105,67 @@ class Documents:
 
     def parts(self, added: bytes) -> Iterator[dict[str, Any] | str]:
         """Yields documents and text in the order they were written; text comes in complete lines."""
-        return self._cut(self._decoder.decode(added))
+        return self._split(self._decoder.decode(added))
 
     def last_parts(self) -> Iterator[dict[str, Any] | str]:
-        """Yields what becomes complete by the end of the output, as its last line may have no line end."""
-        return self._cut(self._decoder.decode(b"", final=True) + "\n")
+        """Yields what the end of the output completes: its last line may have no line end."""
+        return self._split(self._decoder.decode(b"", final=True) + "\n")
 
     def remaining(self) -> str:
         """Returns what remains at the end: a truncated document, or a line without an end."""
         remaining, self._buffer, self._searched, self._unfinished = self._buffer, "", 0, None
         return remaining
 
-    def _cut(self, added: str) -> Iterator[dict[str, Any] | str]:
+    def _split(self, added: str) -> Iterator[dict[str, Any] | str]:
         output = self._buffer + added
         if self._line_end_due and output:
             output, self._line_end_due = output.removeprefix("\n"), False
         position, searched, self._searched = 0, self._searched, 0
-        # The indentation of a document whose beginning was seen before, and is now that of the output.
+        # The indentation of a document that began in an earlier chunk. The output now begins with it.
         unfinished, self._unfinished = self._unfinished, None
-        while (begin := _begin(output, position) if unfinished is None else (0, unfinished)) is not None:
+        while (begin := _find_begin(output, position) if unfinished is None else (0, unfinished)) is not None:
             (start, indentation), unfinished = begin, None
             if start > position:
                 yield output[position:start]
                 position, searched = start, 0
-            end = _end(output, start, max(start + 1, searched), indentation)
+            end = _find_end(output, start, max(start + 1, searched), indentation)
             if end is None:
                 self._searched, self._unfinished = len(output) - start, indentation
                 break
             body, position, searched = output[start:end], end, 0
-            document = self._document(body)
+            document = self._parse_document(body)
             yield body if document is None else document
             self._line_end_due = position == len(output)
             position += output.startswith("\n", position)
         else:
             text_end = output.rfind("\n") + 1
-            if maybe := _MAYBE_FIRST_KEY.search(output, max(position, len(output) - _LONGEST_FIRST_LINE)):
+            if maybe := _MAYBE_FIRST_KEY.search(output, max(position, len(output) - _MAX_FIRST_LINE)):
                 text_end = min(text_end, output.rfind("\n", 0, maybe.start()) + 1)
             if text_end > position:
                 yield output[position:text_end]
                 position = text_end
         self._buffer = output[position:]
-        if len(self._buffer) > LARGEST:
+        if len(self._buffer) > MAX_DOCUMENT_CHARACTERS:
             yield self.remaining()
 
-    def _document(self, body: str) -> dict[str, Any] | None:
+    def _parse_document(self, body: str) -> dict[str, Any] | None:
         try:
             parsed = read_json(body)
         except ValueError:
-            # C prints a mean of nothing as nan, which is no JSON.
+            # C prints the mean of no values as nan, which is not valid JSON.
             if (numbers := _NO_NUMBER.sub(r"\1null", body)) != body:
-                return self._document(numbers)
-            # A line of text may begin with a brace: then the document begins further down.
+                return self._parse_document(numbers)
+            # A line of text before the document may begin with a brace as well.
             later = body.rfind("\n{")
-            return self._document(body[later + 1 :]) if later > 0 else None
+            return self._parse_document(body[later + 1 :]) if later > 0 else None
         is_status = isinstance(parsed, dict) and any(isinstance(parsed.get(key), list) for key in self._list_keys)
         return parsed if is_status else None
 
 
-def _begin(text: str, position: int) -> tuple[int, int] | None:
-    """Where the next document begins, and how far its last line is indented at most. None: there is none.
+def _find_begin(text: str, position: int) -> tuple[int, int] | None:
+    """(position where the next document begins, largest indentation of its last line). None: there is none.
 
-    `position`: start of a line.
+    `position`: where the search begins, at the start of a line.
     """
     first = position if text.startswith("{", position) else text.find("\n{", position) + 1 or len(text)
     if (match := _FIRST_KEY.search(text, position, first)) is not None:
@@ -175,8 +176,9 @@ def _begin(text: str, position: int) -> tuple[int, int] | None:
     return (first, 0) if first < len(text) else None
 
 
-def _end(text: str, start: int, position: int, indentation: int) -> int | None:
-    """The end of the document that begins at `start`; None: incomplete. `position`: it was searched up to there."""
+def _find_end(text: str, start: int, position: int, indentation: int) -> int | None:
+    """The end of the document that begins at `start`. None: it is incomplete. `position`: already searched up to
+    here."""
     brace = text.index("{", start)
     line_end = text.find("\n", start)
     if line_end > start and text[brace + 1 : line_end].strip() and text[start:line_end].rstrip().endswith("}"):
@@ -189,11 +191,11 @@ def _end(text: str, start: int, position: int, indentation: int) -> int | None:
 def parse_status(document: Mapping[str, Any]) -> Status:
     """Parses a status document. Malformed entries are left out."""
     entries = [entry for entry in document["jobs"] if has_figures(entry)]
-    defaults = _options(document.get("global options"))
+    defaults = _parse_options(document.get("global options"))
     keys = [(integer(entry.get("groupid"), 0), str(entry.get("jobname", "?"))) for entry in entries]
     entry_counts = Counter(keys) if len(keys) > 1 else dict.fromkeys(keys, 1)
     names = unique_names([name for _, name in keys])
-    version = version_of(document)
+    version = parse_version(document)
     jobs = [
         parse_job(entry, name, defaults, version, grouped=entry_counts[key] == 1)
         for entry, name, key in zip(entries, names, keys, strict=True)
@@ -202,7 +204,7 @@ def parse_status(document: Mapping[str, Any]) -> Status:
     return Status(
         time_us=_time_us(in_milliseconds, 1_000) or _time_us(in_seconds, 1_000_000),
         time_in_seconds=_time_us(in_milliseconds, 1_000) is None,
-        jobs=tuple(in_phases(jobs)),
+        jobs=tuple(split_phases(jobs)),
         disks={
             str(disk["name"]): disk_samples(disk)
             for disk in json_objects(document.get("disk_util"))
@@ -215,7 +217,7 @@ def parse_status(document: Mapping[str, Any]) -> Status:
 
 
 def has_figures(entry: Any) -> bool:
-    """Whether a value is the entry of a job."""
+    """Whether a value is an entry of a job with figures."""
     return isinstance(entry, dict) and any(isinstance(entry.get(key), dict) for key in ("read", "mixed"))
 
 
@@ -224,10 +226,10 @@ def _is_running(entry: Mapping[str, Any], job: JobStatus) -> bool:
     seconds_left = 0 if job.error else integer(entry.get("eta"), 0)
     if seconds_left < _ETA_UNKNOWN:
         return seconds_left > 0
-    return 1000 * (job.profile.seconds or 0) > job.runtime_ms + _SETTLED_MS
+    return 1000 * (job.profile.seconds or 0) > job.runtime_ms + _RUNTIME_PRECISION_MS
 
 
-def version_of(document: Mapping[str, Any]) -> str | None:
+def parse_version(document: Mapping[str, Any]) -> str | None:
     """The version of fio: "3.33". None: not in the document."""
     return str(document["fio version"]).removeprefix("fio-") if "fio version" in document else None
 
@@ -237,40 +239,43 @@ def parse_job(
 ) -> JobStatus:
     """Parses an entry of `jobs`.
 
-    `grouped`: no other entry is of the same job, so that it may be the sum of all processes of the job.
+    `grouped`: there is no other entry of the same job, so it may be the sum of all processes of the job.
     """
-    options = {**defaults, **_options(entry.get("job options"))}
+    options = {**defaults, **_parse_options(entry.get("job options"))}
     # With group_reporting one entry is the sum of all processes of the job. Without it each process has its entry,
     # and each entry still contains numjobs.
     processes = positive_count(options.get("numjobs"), 1) if grouped else 1
-    bodies, unified = _bodies(entry, name, options)
+    bodies, unified = _direction_entries(entry, name, options)
     trim = json_object(entry.get("trim"))
     runtime_ms = max([milliseconds(body.get("runtime")) for body in (*bodies.values(), trim)])
     summed_ms = milliseconds(entry.get("job_runtime"))
     samples: dict[str, Number] = {}
     latencies: dict[Direction, Latency] = {}
-    longest_ms = runtime_ms + round(1000 * (duration(options.get("ramp_time")) or 0))
+    longest_ms = runtime_ms + round(1000 * (parse_duration_seconds(options.get("ramp_time")) or 0))
     for direction, body in bodies.items():
-        moved, latencies[direction] = _direction(body, direction, longest_ms)
-        samples |= moved | latencies[direction].samples(direction) | _throughput(body, direction, processes)
+        moved, latencies[direction] = _parse_direction(body, direction, longest_ms)
+        samples |= moved | latencies[direction].samples(direction) | _throughput_samples(body, direction, processes)
     figures = Figures(
-        runtime_ms, summed_ms, _in_flight(samples, runtime_ms), [d for d in DIRECTIONS if samples[f"ops_{d}_total"]]
+        runtime_ms,
+        summed_ms,
+        _mean_in_flight(samples, runtime_ms),
+        [d for d in DIRECTIONS if samples[f"ops_{d}_total"]],
     )
-    load_profile, mixed, remarks = described(name, options, processes, version, figures, grouped=grouped)
+    load_profile, mixed, remarks = profile_of_job(name, options, processes, version, figures, grouped=grouped)
     own_ms = {direction: milliseconds(body.get("runtime")) for direction, body in bodies.items()}
-    has_phases = not mixed and writes_first(options) and options.get("verify", "0") != "0"
+    has_phases = not mixed and is_write_job(options) and options.get("verify", "0") != "0"
     if not mixed and options and not has_phases:
         runtime_ms = max(runtime_ms, summed_ms // processes) if runtime_ms else 0
     remarks += [*latency_remarks(name, latencies.values()), *unified]
     trims = integer(trim.get("total_ios"), 0)
     if trims:
         remarks.append(("trims", f"{name} has trimmed {trims:,} times; trims are not read"))
-    samples |= _flushes(json_object(entry.get("sync")))
-    shares = [share for key in ("usr_cpu", "sys_cpu") if (share := finite(entry.get(key))) is not None]
-    samples["cpu_ratio"] = sum(shares) if shares else None
+    samples |= _flush_samples(json_object(entry.get("sync")))
+    bucket_shares = [share for key in ("usr_cpu", "sys_cpu") if (share := finite_number(entry.get(key))) is not None]
+    samples["cpu_ratio"] = sum(bucket_shares) if bucket_shares else None
     levels = _depth_levels(entry)
     if is_depth_unreached(load_profile, processes, levels, samples["cpu_ratio"], figures.in_flight):
-        remarks.append(depth_not_reached(name, load_profile, processes, levels))
+        remarks.append(depth_not_reached_remark(name, load_profile, processes, levels))
         load_profile = replace(load_profile, in_flight=None, asked_in_flight=load_profile.in_flight)
     samples["in_flight_configured"] = load_profile.in_flight
     submitted = sum([_submitted(body) for body in bodies.values()])
@@ -290,62 +295,63 @@ def parse_job(
         bins={
             direction: bins
             for direction, body in bodies.items()
-            if latencies[direction].has_distribution and (bins := _bins(body))
+            if latencies[direction].has_distribution and (bins := _latency_bins(body))
         },
         remarks=remarks,
-        runtimes_ms=own_runtimes(options, own_ms, summed_ms // processes) if has_phases else {},
+        runtimes_ms=sequential_runtimes(options, own_ms, summed_ms // processes) if has_phases else {},
     )
 
 
 def _depth_levels(entry: Mapping[str, Any]) -> dict[int, float]:
     """Depth → share of the I/Os, in per cent, that were started at this depth or more, up to the next one."""
     levels = json_object(entry.get("iodepth_level"))
-    printed = {integer(str(level).removeprefix(">="), 0): finite(share) for level, share in levels.items()}
+    printed = {integer(str(level).removeprefix(">="), 0): finite_number(share) for level, share in levels.items()}
     return {level: share for level, share in printed.items() if level and share is not None}
 
 
-def _bodies(
+def _direction_entries(
     entry: Mapping[str, Any], name: str, options: Mapping[str, str]
 ) -> tuple[Mapping[Direction, Mapping[str, Any]], Sequence[Remark]]:
-    """The figures of reads and writes, and what is to be said where fio reports only their sum.
-
-    That is unified_rw_reporting.
-    """
+    """The figures of reads and writes, and a remark if fio reports only their sum (unified_rw_reporting)."""
     if isinstance(entry.get("read"), dict):
         return {direction: json_object(entry.get(direction)) for direction in DIRECTIONS}, []
     mixed, reads = json_object(entry.get("mixed")), read_ratio(options) if options else None
     if reads is None:
-        return {"read": mixed, "write": {}}, [all_taken_for_reads(name)]
+        return {"read": mixed, "write": {}}, [unified_remark(name)]
     text = f"{name} reports reads and writes together: they are divided as it is configured"
-    bodies: Mapping[Direction, Mapping[str, Any]] = {"read": _share(mixed, reads), "write": _share(mixed, 1 - reads)}
+    bodies: Mapping[Direction, Mapping[str, Any]] = {
+        "read": _scale_counts(mixed, reads),
+        "write": _scale_counts(mixed, 1 - reads),
+    }
     return bodies, [("unified", text)] if 0 < reads < 1 else []
 
 
-def _share(body: Mapping[str, Any], ratio: float) -> Mapping[str, Any]:
-    """Return figures in which only the counts are multiplied by a ratio; empty for the ratio 0."""
+def _scale_counts(body: Mapping[str, Any], ratio: float) -> Mapping[str, Any]:
+    """Return the figures with all counts multiplied by a ratio. Empty for the ratio 0."""
     shared: dict[str, Any] = {}
     for key, value in body.items() if ratio > 0 else ():
-        number = finite(value) if key in _COUNTED else None
-        shared[key] = _share(value, ratio) if isinstance(value, dict) else value
+        number = finite_number(value) if key in _COUNT_KEYS else None
+        shared[key] = _scale_counts(value, ratio) if isinstance(value, dict) else value
         if number is not None:
             shared[key] = round(ratio * number)
     return shared
 
 
-def _flushes(body: Mapping[str, Any]) -> dict[str, Number]:
-    """Number and summed nanoseconds of the flushes that a job waited for (fsync, fdatasync); since fio 3.6."""
+def _flush_samples(body: Mapping[str, Any]) -> dict[str, Number]:
+    """Number of the flushes that a job waited for (fsync, fdatasync; reported since fio 3.6), and the sum of their
+    latencies in nanoseconds."""
     latency = json_object(body.get("lat_ns"))
-    number, mean = integer(latency.get("N"), 0), finite(latency.get("mean"))
-    if mean is None or (not number and integer(body.get("total_ios"), 0)):  # gtod_reduce: they are not timed
+    number, mean = integer(latency.get("N"), 0), finite_number(latency.get("mean"))
+    if mean is None or (not number and integer(body.get("total_ios"), 0)):  # With gtod_reduce they are not timed.
         return {}
     return {"ops_flush_total": number, "latency_seconds_flush_total": round(number * mean)}
 
 
-def _options(raw: Any) -> dict[str, str]:
+def _parse_options(raw: Any) -> dict[str, str]:
     return {str(k): str(v) for k, v in raw.items()} if isinstance(raw, dict) else {}
 
 
-def _in_flight(samples: Mapping[str, Number], runtime_ms: int) -> float | None:
+def _mean_in_flight(samples: Mapping[str, Number], runtime_ms: int) -> float | None:
     """Mean number of outstanding I/Os. None: not every direction has a latency."""
     latency_ns = complete_sum(samples[f"latency_seconds_{direction}_total"] for direction in DIRECTIONS)
     return latency_ns / (1e6 * runtime_ms) if runtime_ms and latency_ns is not None else None
@@ -356,33 +362,40 @@ def _is_ramping(
 ) -> bool:
     """Whether the figures of a job are those of its ramp, in which fio counts no latencies.
 
-    A ramp ends with an I/O, and so may be longer than configured. Of a job without latencies only its run time tells,
-    and that no time is left: the time left (eta) contains all that follows the ramp.
+    A ramp ends with an I/O, so it may be longer than configured. If a job has no latencies at all, only its run time
+    shows the ramp, and the remaining time (eta), which is 0 only after the ramp.
     """
     has_no_latencies = bool({"disable_lat", "gtod_reduce"} & options.keys())
     if not warmup_seconds or (has_no_latencies and entry.get("eta") == 0):
         return False
-    slack_ms = _STATUS_MS if has_no_latencies else LONGEST_WAIT_MS
+    slack_ms = _STATUS_MS if has_no_latencies else MAX_WAIT_MS
     return runtime_ms < 1000 * warmup_seconds + slack_ms and not _has_latencies(entry)
 
 
 def _has_latencies(entry: Mapping[str, Any]) -> bool:
-    latencies = [_latency(json_object(entry.get(direction)))[0] for direction in DIRECTIONS]
-    return any(integer(latency["N"], 0) if "N" in latency else finite(latency.get("mean")) for latency in latencies)
+    latencies = [_total_latency(json_object(entry.get(direction)))[0] for direction in DIRECTIONS]
+    return any(
+        integer(latency["N"], 0) if "N" in latency else finite_number(latency.get("mean")) for latency in latencies
+    )
 
 
-def _latency(body: Mapping[str, Any]) -> tuple[Mapping[str, Any], int]:
+def _total_latency(body: Mapping[str, Any]) -> tuple[Mapping[str, Any], int]:
     """Total latency, and its unit in nanoseconds: fio before 3.0 wrote "lat" in microseconds."""
     return (json_object(body["lat_ns"]), 1) if "lat_ns" in body else (json_object(body.get("lat")), 1000)
 
 
-def _bins(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    return json_object(_latency(body)[0].get("bins")) or json_object(json_object(body.get("clat_ns")).get("bins"))
+def _latency_bins(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    return json_object(_total_latency(body)[0].get("bins")) or json_object(
+        json_object(body.get("clat_ns")).get("bins")
+    )
 
 
-def _direction(body: Mapping[str, Any], direction: Direction, runtime_ms: int) -> tuple[dict[str, Number], Latency]:
-    """Operations and bytes of a direction, and their latency. `runtime_ms`: of the job, and of its ramp."""
-    total, scale = _latency(body)
+def _parse_direction(
+    body: Mapping[str, Any], direction: Direction, runtime_ms: int
+) -> tuple[dict[str, Number], Latency]:
+    """Operations and bytes of a direction, and their latency. `runtime_ms`: run time of the job including its
+    ramp."""
+    total, scale = _total_latency(body)
     moved_bytes, submitted = _moved_bytes(body), _submitted(body)
     count = integer(total.get("N"), submitted)
     # total_ios counts submissions and is not updated in the last document (fio 3.33, measured). Latencies and
@@ -394,11 +407,11 @@ def _direction(body: Mapping[str, Any], direction: Direction, runtime_ms: int) -
     completion = json_object(body.get("clat_ns") or body.get("clat"))
     of_completion = not json_object(total.get("percentile"))
     percentiles = json_object((completion if of_completion else total).get("percentile"))
-    scaled = {p: _scaled(percentiles.get(f"{p}.000000"), scale) for p in PERCENTS}
+    scaled = {p: _scale(percentiles.get(f"{p}.000000"), scale) for p in PERCENTS}
     latency = Latency(
-        mean_ns=_scaled(total.get("mean"), scale) or 0.0,
-        max_ns=_scaled(total.get("max"), scale),
-        completion_ns=_scaled(completion.get("mean"), scale),
+        mean_ns=_scale(total.get("mean"), scale) or 0.0,
+        max_ns=_scale(total.get("max"), scale),
+        completion_ns=_scale(completion.get("mean"), scale),
         percentiles=without_none(scaled),
         of_completion=of_completion,
         ops=count,
@@ -407,9 +420,9 @@ def _direction(body: Mapping[str, Any], direction: Direction, runtime_ms: int) -
     return moved, latency
 
 
-def _throughput(body: Mapping[str, Any], direction: Direction, processes: int) -> dict[str, Number]:
-    """How the throughput of one direction differed."""
-    mean, deviation, most = (finite(body.get(f"bw_{what}")) for what in ("mean", "dev", "max"))
+def _throughput_samples(body: Mapping[str, Any], direction: Direction, processes: int) -> dict[str, Number]:
+    """The variation of the throughput of one direction over time."""
+    mean, deviation, most = (finite_number(body.get(f"bw_{what}")) for what in ("mean", "dev", "max"))
     windows = integer(body["bw_samples"], 0) if "bw_samples" in body else None
     runtime_ms = milliseconds(body.get("runtime"))
     return throughput.samples(direction, mean, deviation, most, windows, runtime_ms, processes)
@@ -417,19 +430,23 @@ def _throughput(body: Mapping[str, Any], direction: Direction, processes: int) -
 
 def _moved_bytes(body: Mapping[str, Any]) -> int:
     """Payload in bytes. Before 3.0 fio had no `io_kbytes`, and `io_bytes` were KiB, as `bw` always is."""
-    moved, kib_a_second = integer(body.get("io_bytes"), 0), finite(body.get("bw"))
-    if "io_kbytes" in body or kib_a_second is None:
+    moved, kib_per_second = integer(body.get("io_bytes"), 0), finite_number(body.get("bw"))
+    if "io_kbytes" in body or kib_per_second is None:
         return moved
-    most_kib = (kib_a_second + 1) * milliseconds(body.get("runtime")) / 1000
-    return 1024 * moved if moved < _KIB_OR_BYTES * most_kib else moved
+    max_kib = (kib_per_second + 1) * milliseconds(body.get("runtime")) / 1000
+    return 1024 * moved if moved < _KIB_OR_BYTES * max_kib else moved
 
 
 def _submitted(body: Mapping[str, Any]) -> int:
-    """I/Os that were submitted. Before 2.2 fio reports no number, but the I/Os a second."""
+    """Number of submitted I/Os. Before 2.2 fio reports only IOPS, from which it is estimated."""
     if "total_ios" in body:
         return integer(body["total_ios"], 0)
-    per_second, seconds = finite(body.get("iops")) or 0.0, milliseconds(body.get("runtime")) / 1000
-    return operations(_moved_bytes(body), int(per_second), seconds) if 0 <= per_second < _MOST_PER_SECOND else 0
+    per_second, seconds = finite_number(body.get("iops")) or 0.0, milliseconds(body.get("runtime")) / 1000
+    return (
+        estimate_operations(_moved_bytes(body), int(per_second), seconds)
+        if 0 <= per_second < _MAX_OPS_PER_SECOND
+        else 0
+    )
 
 
 _DISK_FIELDS = {
@@ -449,26 +466,27 @@ def disk_samples(body: Mapping[str, Any]) -> dict[str, Number]:
 
 
 def disk_values(counts: Sequence[int], sectors: Sequence[int] = ()) -> dict[str, Number]:
-    """Metric of tables.LUN → value, of reads, writes, their milliseconds and those of both weighted by the I/Os.
-    `sectors`: read and written ones, which fio reports since 3.36; else empty.
+    """Metric of tables.LUN → value.
 
-    Without times where the kernel keeps none of a device, as of md and device mapper before 5.10: no thousand I/Os
-    take less than a millisecond together.
+    `counts`: reads, writes, their times in milliseconds, and the time weighted by I/Os in flight. `sectors`: sectors
+    read and written, which fio reports since 3.36; else empty.
+
+    Times are left out if all are 0 for many I/Os. Then the kernel does not measure them, which is so for md and
+    device mapper before Linux 5.10.
     """
     moved: dict[str, Number] = {f"bytes_{d}_total": value for d, value in zip(DIRECTIONS, sectors, strict=False)}
     values = dict(zip(_DISK_FIELDS, counts, strict=True))
-    if sum(counts[:2]) >= _TIMED_OPS and not any(counts[2:]):
+    if sum(counts[:2]) >= _MIN_TIMED_OPS and not any(counts[2:]):
         return moved | {metric: value for metric, value in values.items() if metric.startswith("ops_")}
     return moved | values
 
 
-def _scaled(value: Any, scale: int) -> float | None:
-    number = finite(value)
+def _scale(value: Any, scale: int) -> float | None:
+    number = finite_number(value)
     return number * scale if number is not None and number >= 0 else None
 
 
 def _time_us(value: Any, unit_us: int) -> int | None:
-    """A time in microseconds. None: the time does not fit into a recording's 64-bit clock. `unit_us`: unit of
-    `value`."""
+    """A time in microseconds. None: it does not fit a recording's 64-bit times. `unit_us`: unit of `value`."""
     fits = isinstance(value, int) and 0 < value < 2**62 // unit_us
     return value * unit_us if fits else None

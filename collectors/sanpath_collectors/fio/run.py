@@ -7,24 +7,24 @@ from dataclasses import dataclass, field
 
 from sanpath.model import DIRECTIONS
 from sanpath.plugin import Item, Rows, warning
-from sanpath_collectors.fio.groups import Group, Progress, errors, histograms, load_step, step_number
+from sanpath_collectors.fio.groups import Group, Progress, error_warnings, histogram_events, load_step, step_number
 from sanpath_collectors.fio.inventory import Inventory
-from sanpath_collectors.fio.options import duration
+from sanpath_collectors.fio.options import parse_duration_seconds
 from sanpath_collectors.fio.status import JobStatus, Number, Status
 from sanpath_collectors.fio.tables import LOAD, LUN, rows, zeros
 
-_SLACK_US = 1_500_000
+_TIME_TOLERANCE_US = 1_500_000
 """Tolerance of times in whole seconds."""
-_LATE_US = 200_000
-"""By how much one status is later than another."""
-_SAME_END_US = 50_000
-"""Jobs whose ends differ by less end together."""
-_FEW_WINDOWS = 4
-"""Windows that a step has at least to be judged well: of no more, the first is not left out as a ramp."""
-_SOON_MS = 500
-"""Half the shortest usual interval of statuses."""
-_UNEVEN_RATE = 3.0
-"""By how much a job may be faster than its mean for a short time."""
+_STATUS_DELAY_US = 200_000
+"""By how much statuses may be delayed differently."""
+_MAX_END_DIFFERENCE_US = 50_000
+"""Jobs whose ends differ by at most this end together."""
+_MIN_WINDOWS = 4
+"""Number of windows that a step needs to be judged well. If it has no more, the first is not left out as a ramp."""
+_MIN_STATUS_INTERVAL_MS = 500
+"""Half of the shortest usual status interval."""
+_MAX_RATE_RATIO = 3.0
+"""Ratio by which a job may be faster than its mean for a short time."""
 _UNEVEN_RATIO = 0.05
 """A job that ends earlier than its group by more than this ratio of the step is reported."""
 
@@ -33,10 +33,10 @@ _UNEVEN_RATIO = 0.05
 class _Step:
     """The load step of a group of jobs.
 
-    `begin_us` None: it has not begun. `running_begin_us`: its begin if it runs on after its first status. `clocks`:
-    job → (begin of its counters, time of its last row). `pending`: its last status, written at `pending_us`, which is
+    `begin_us` None: it has not begun. `running_begin_us`: its begin if it continues after its first status. `clocks`:
+    job → (begin of its counters, time of its last row). `pending`: its last status, written at `pending_us`; it is
     not emitted until it is known whether more follow. `begin_emitted`, `ramp_emitted`, `end_emitted`: whether these
-    events were yielded. `statuses`: whose rows were.
+    events were yielded. `statuses`: number of statuses whose rows were yielded.
     """
 
     number: int
@@ -61,22 +61,26 @@ class _Step:
 
     @property
     def lead_us(self) -> int:
-        """Length of the ramp that its figures exclude."""
+        """Length of the ramp that its figures do not contain."""
         warmups = [job.profile.warmup_seconds or 0 for job in self.group.jobs if not job.ramping]
         return round(1e6 * max(warmups, default=0))
 
     @property
     def delay_us(self) -> int | None:
-        """Shortest delay between the start of fio and its begin (startdelay). None: no delay."""
-        delays = [delay for job in self.group.jobs if (delay := duration(job.options.get("startdelay"))) is not None]
+        """Shortest delay between the start of fio and the begin of the step (startdelay). None: no delay."""
+        delays = [
+            delay
+            for job in self.group.jobs
+            if (delay := parse_duration_seconds(job.options.get("startdelay"))) is not None
+        ]
         return round(1e6 * min(delays)) if delays else None
 
 
 class Run:
     """Turns the statuses of one run of fio into items.
 
-    `first_step`: number of its first step. `begin_us`: its begin, for output formats that have no time. `for_people`:
-    it was printed for people, who look at the first of few reports as well as at the last.
+    `first_step`: number of its first step. `begin_us`: its begin, for output formats without times. `for_people`: it
+    was printed as normal text. People look at the first of a few reports as well as at the last, so it is no ramp.
     """
 
     def __init__(
@@ -121,11 +125,11 @@ class Run:
     def add(self, current: Status) -> Iterator[Item]:
         """Yields the items of the next status."""
         new_steps, progress_by_group = [], {}
-        for place in sorted({job.place for job in current.jobs}):
-            step = self._steps.setdefault(place, _Step(self._first_step + step_number(place)))
-            jobs = [job for job in current.jobs if job.place == place]
-            progress_by_group[place] = step.group.update(jobs, current.time_us or 0)
-            if progress_by_group[place] == "begun":
+        for stage in sorted({job.stage for job in current.jobs}):
+            step = self._steps.setdefault(stage, _Step(self._first_step + step_number(stage)))
+            jobs = [job for job in current.jobs if job.stage == stage]
+            progress_by_group[stage] = step.group.update(jobs, current.time_us or 0)
+            if progress_by_group[stage] == "begun":
                 new_steps.append(step)
         self._set_begin_times(new_steps, current)
         self._loads |= {
@@ -134,8 +138,8 @@ class Run:
         yield from self._inventory.new_items(current, self._loads)
         if any(job.remarks for job in current.jobs):
             yield from self._inventory.remarks(current, self._loads, self.end_us)
-        for place, group_progress in progress_by_group.items():
-            yield from self._step_progress(self._steps[place], group_progress, current)
+        for stage, group_progress in progress_by_group.items():
+            yield from self._step_progress(self._steps[stage], group_progress, current)
         yield from self._disk_samples(current)
         self._last = current
 
@@ -148,8 +152,8 @@ class Run:
             yield warning(self.end_us, "no-io", "no job has done any I/O")
 
     def _set_begin_times(self, new_steps: Sequence[_Step], current: Status) -> None:
-        """Sets the begin of groups that first appear in this status; those that have run longer than the time that
-        has passed have run at the same time."""
+        """Sets the begin of groups that first appear in this status. If together they ran for longer than the time
+        since the last status, they ran at the same time."""
         if current.time_us is None:
             for step in new_steps:
                 step.begin_us = self.end_us
@@ -158,7 +162,7 @@ class Run:
         if elapsed_us is None and current.elapsed_seconds is not None:
             elapsed_us = current.elapsed_seconds * 1_000_000
         needed_us = sum(step.group.runtime_us + step.lead_us for step in new_steps)
-        slack_us = _SLACK_US if current.time_in_seconds else _LATE_US
+        slack_us = _TIME_TOLERANCE_US if current.time_in_seconds else _STATUS_DELAY_US
         consecutive = elapsed_us is None or needed_us <= elapsed_us + slack_us
         end_us, fio_start_us = current.time_us, None
         for step in reversed(new_steps):
@@ -182,11 +186,11 @@ class Run:
             job.runtime_ms != pending.runtime_ms for job, pending in zip(step.group.jobs, step.pending, strict=False)
         )
         if (progress == "ramp over" or has_run) and not step.begin_emitted:
-            # It had not ended when others began: they run at the same time.
+            # It had not ended when other groups began, so they run at the same time.
             step.begin_us = step.running_begin_us or step.begin_us
         if progress == "ramp over":
             yield from self._emit_pending(step)
-            yield from self._after_ramp(step, current.time_us or step.end_us)
+            yield from self._end_ramp(step, current.time_us or step.end_us)
         elif progress != "begun" and has_run:
             yield from self._emit_pending(step)
         # Only the last status counts the I/Os that were in flight when the run time ended.
@@ -201,9 +205,9 @@ class Run:
             begin_step = load_step(step.number, step.pending, self._loads, summary=summary)
             yield begin_step.event("step-begin", step.begin_us or 0)
         pending, step.pending = step.pending, ()
-        yield from self._samples(step, pending)
+        yield from self._sample_rows(step, pending)
 
-    def _after_ramp(self, step: _Step, ramp_end_us: int) -> Iterator[Item]:
+    def _end_ramp(self, step: _Step, ramp_end_us: int) -> Iterator[Item]:
         jobs = [job for job in step.group.jobs if job.runtime_ms]
         last_times = {job.name: step.clocks[job.name][1] for job in jobs if job.name in step.clocks}
         starts = {job.name: max(ramp_end_us - 1000 * job.runtime_ms, last_times.get(job.name, 0)) for job in jobs}
@@ -212,21 +216,21 @@ class Run:
         yield load_step(step.number, step.group.jobs, self._loads).event("ramp-end", step.begin_us)
         step.ramp_emitted = True
         if jobs:  # On a busy machine, a status may come before any job has done an I/O after the ramp.
-            yield rows(LOAD, [self._zeros(job, starts[job.name]) for job in jobs])
+            yield rows(LOAD, [self._zero_row(job, starts[job.name]) for job in jobs])
 
-    def _samples(self, step: _Step, jobs: Sequence[JobStatus]) -> Iterator[Rows]:
-        """Yields a row a job at its time on the job's clock, and a row of zeros where its counters began."""
+    def _sample_rows(self, step: _Step, jobs: Sequence[JobStatus]) -> Iterator[Rows]:
+        """Yields a row for each job at its time by the job's clock, and a row of zeros where its counters began."""
         running = [job for job in jobs if job.runtime_ms]
         times = {j.name: step.clocks[j.name][0] + 1000 * j.runtime_ms for j in running if j.name in step.clocks}
         written_us = max((step.pending_us, *times.values())) if times else 0
         samples = []
         for job in running:
             if job.name not in times:
-                # A job that is new in a later status began on its own.
+                # A job that first appears in a later status began separately.
                 start_us = max(step.begin_us or 0, written_us - 1000 * job.runtime_ms)
                 step.clocks[job.name] = start_us, start_us
                 times[job.name] = start_us + 1000 * job.runtime_ms
-                samples.append(self._zeros(job, start_us))
+                samples.append(self._zero_row(job, start_us))
         latest_us = max(times.values(), default=0)
         for job in running:
             start_us, last_us = step.clocks[job.name]
@@ -238,7 +242,7 @@ class Run:
             step.statuses += 1
             yield rows(LOAD, samples)
 
-    def _zeros(self, job: JobStatus, seen_us: int) -> tuple[str, int, Mapping[str, Number]]:
+    def _zero_row(self, job: JobStatus, seen_us: int) -> tuple[str, int, Mapping[str, Number]]:
         return self._loads[job.name], seen_us, zeros(job)
 
     def _end_step(self, step: _Step) -> Iterator[Item]:
@@ -250,15 +254,15 @@ class Run:
         for job in jobs:
             start, last_us = step.clocks.get(job.name, (end, end))
             early_us = end - start - 1000 * job.runtime_ms if job.name in step.clocks else 0
-            if end - last_us > _SAME_END_US:
+            if end - last_us > _MAX_END_DIFFERENCE_US:
                 yield rows(LOAD, [(self._loads[job.name], end, job.counters)])
             if early_us > max(_UNEVEN_RATIO * (end - start), 1_000_000):
                 early = f"{job.name} ended {early_us / 1e6:.0f} s before others of its group"
                 yield warning(end, "uneven-jobs", f"{early}: fewer I/Os were outstanding then")
-        yield from errors(jobs, end)
-        yield from histograms(jobs, self._loads, end)
+        yield from error_warnings(jobs, end)
+        yield from histogram_events(jobs, self._loads, end)
         ended = load_step(step.number, jobs, self._loads)
-        if self._for_people and 1 < step.statuses <= _FEW_WINDOWS and not step.ramp_emitted:
+        if self._for_people and 1 < step.statuses <= _MIN_WINDOWS and not step.ramp_emitted:
             yield ended.event("ramp-end", step.begin_us or 0)
         yield ended.event("step-end", end)
 
@@ -278,7 +282,7 @@ class Run:
                 zeros: Mapping[str, Number] = dict.fromkeys(values, 0)
                 samples.append((disk, first_us, zeros))
                 if first_us < begin_us < time_us:
-                    # fio counts a disk from the start of the ramp, and does not say how much it did in it.
+                    # fio counts a disk from the start of the ramp, and does not report the share of the ramp.
                     share = (begin_us - first_us) / (time_us - first_us)
                     in_ramp = {metric: int(share * value) for metric, value in values.items() if value is not None}
                     samples.append((disk, begin_us, in_ramp))
@@ -290,7 +294,7 @@ class Run:
 
 
 class LoadIds:
-    """Local ids of loads: a job name that recurs in a later run of the same file is another load."""
+    """Local ids of loads. A job name that occurs again in a later run of the same file is another load."""
 
     def __init__(self, load: str) -> None:
         self._load = load
@@ -312,7 +316,7 @@ def _reported_begin_us(step: _Step, status_us: int) -> int | None:
     if not starts or len(starts) < len(step.group.jobs):
         return None
     begin_us = min(starts) + step.lead_us
-    return begin_us if begin_us + step.group.runtime_us <= status_us + _SLACK_US else None
+    return begin_us if begin_us + step.group.runtime_us <= status_us + _TIME_TOLERANCE_US else None
 
 
 def _continues_job(earlier: JobStatus, job: JobStatus | None, earlier_status: Status, current: Status) -> bool:
@@ -323,19 +327,19 @@ def _continues_job(earlier: JobStatus, job: JobStatus | None, earlier_status: St
     if job.ops < earlier.ops or job.runtime_ms < earlier.runtime_ms:
         return False
     if current.time_us is None or earlier_status.time_us is None:
-        return _may_have_added(earlier, job)
+        return _is_plausible_progress(earlier, job)
     if job.ops == earlier.ops:
         return True
-    slack = _SLACK_US if current.time_in_seconds else 0
+    slack = _TIME_TOLERANCE_US if current.time_in_seconds else 0
     return current.time_us - 1000 * job.runtime_ms <= earlier_status.time_us + slack
 
 
-def _may_have_added(earlier: JobStatus, job: JobStatus) -> bool:
-    """Whether a job can have got from one status to the other. Without times, only its figures tell it from the same
+def _is_plausible_progress(earlier: JobStatus, job: JobStatus) -> bool:
+    """Whether `job` can be a later status of `earlier`. Without times, only the figures distinguish it from the same
     job in another run.
 
-    What it has moved never falls. Its latencies change only with an I/O. Statuses are a second apart, but the last
-    one may follow soon: then the job has added no more than its rate, and the I/Os that were outstanding.
+    Transferred bytes never decrease. Latencies change only with an I/O. Statuses are a second apart, except the last
+    one: until then the job can have done no more than its rate allows, plus the I/Os that were outstanding.
     """
     moved, moved_before = (
         [status.samples[f"bytes_{direction}_total"] or 0 for direction in DIRECTIONS] for status in (job, earlier)
@@ -345,11 +349,11 @@ def _may_have_added(earlier: JobStatus, job: JobStatus) -> bool:
     if moved == moved_before:
         return _latencies(job) == _latencies(earlier)
     added_ms = job.runtime_ms - earlier.runtime_ms
-    if added_ms >= _SOON_MS or not earlier.runtime_ms:
+    if added_ms >= _MIN_STATUS_INTERVAL_MS or not earlier.runtime_ms:
         return True
     latency_ns = sum(earlier.samples[f"latency_seconds_{direction}_total"] or 0 for direction in DIRECTIONS)
     expected = (earlier.ops * added_ms + latency_ns / 1e6) / earlier.runtime_ms
-    return job.ops - earlier.ops <= _UNEVEN_RATE * max(1.0, expected)
+    return job.ops - earlier.ops <= _MAX_RATE_RATIO * max(1.0, expected)
 
 
 def _latencies(job: JobStatus) -> Sequence[Number]:

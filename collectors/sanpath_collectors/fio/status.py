@@ -14,10 +14,10 @@ from sanpath.plugin import FIO_OVER_NETWORK, LoadProfile
 
 Number = int | float | None
 
-_LONGEST_MS = 2**42
-"""A hundred years."""
-COUNTS = 2**64
-"""What a 64-bit counter cannot hold."""
+_MAX_RUNTIME_MS = 2**42
+"""Longer run times are not plausible: a hundred years."""
+MAX_COUNT = 2**64
+"""The smallest number that does not fit a 64-bit counter."""
 _SMALLEST_BLOCK = 512
 """The sector, below which no device takes I/Os."""
 
@@ -31,9 +31,10 @@ class JobStatus:
     the end of its ramp, 0 before its first I/O. `ops`: reads and writes it has submitted; restarts when the ramp
     ends. `ramping`: the figures are those of the ramp, which fio drops. `started_us`: when it was started,
     microseconds since the epoch. `samples`: values of tables.LOAD, in fio's units. `bins`: direction → any nanosecond
-    of a bucket → I/Os in it. `counted_errors`: I/Os that failed while the job went on (continue_on_error).
-    `remarks`: (code, text) of what limits the use of its figures. `runtimes_ms`: direction → its own run time, where
-    one came after the other; empty: they ran together. `phase`: of the same group, those of phase 1 follow.
+    of a bucket → I/Os in it. `counted_errors`: I/Os that failed while the job continued (continue_on_error).
+    `remarks`: (code, text) of what limits the use of its figures. `runtimes_ms`: direction → its run time, if one
+    direction ran after the other; empty: they ran together. `phase`: jobs of phase 1 run after those of phase 0 of
+    the same group.
     """
 
     name: str
@@ -55,13 +56,14 @@ class JobStatus:
     phase: int = 0
 
     @property
-    def place(self) -> tuple[int, int]:
-        """Its place in the order in which fio runs jobs: those of one place run together, and are a step."""
+    def stage(self) -> tuple[int, int]:
+        """(group, phase): jobs of one stage run at the same time and form a step."""
         return self.group, self.phase
 
     @property
     def counters(self) -> Mapping[str, Number]:
-        """Its samples with the I/Os that failed: without continue_on_error, fio ends a job at the first one."""
+        """Its samples, with the number of failed I/Os. Without continue_on_error, fio ends a job at the first
+        error."""
         ended_at_one = self.error not in (0, errno.EINTR)
         return {**self.samples, "ops_failed_total": max(self.counted_errors, int(ended_at_one))}
 
@@ -80,10 +82,10 @@ class JobStatus:
 class Status:
     """All jobs of one fio process at one moment.
 
-    `time_us`: that moment, microseconds since the epoch (normal text: of local time), None where the output format
-    has no time; `time_in_seconds`: it is truncated to seconds. `disks`: block device, with the prefix "host/" where
-    several hosts report theirs → values of tables.LUN. `elapsed_seconds`: since fio was started, rounded up.
-    `running`: fio had not finished. `banner`: number of banners of fio (one a start) in the text so far.
+    `time_us`: that moment, microseconds since the epoch (normal text: local time); None: the output format has no
+    time. `time_in_seconds`: it is truncated to seconds. `disks`: block device → values of tables.LUN; with the prefix
+    "host/" if several hosts report disks. `elapsed_seconds`: time since fio was started, rounded up. `running`: fio
+    had not finished. `banner`: number of fio's banners in the text so far; fio prints one at each start.
     """
 
     time_us: int | None
@@ -97,28 +99,27 @@ class Status:
 
     @property
     def runtime_us(self) -> int:
-        """Run time of its jobs: of those of one place the longest, and places follow each other."""
+        """Run time of its jobs: the longest of each stage, summed up, because stages run one after the other."""
         longest: dict[tuple[int, int], int] = {}
         for job in self.jobs:
-            longest[job.place] = max(job.runtime_ms, longest.get(job.place, 0))
+            longest[job.stage] = max(job.runtime_ms, longest.get(job.stage, 0))
         return 1000 * sum(longest.values())
 
     @property
     def tested_disks(self) -> Mapping[str, Mapping[str, Number]]:
-        """The block devices that the load may use: none if every job itself connects to a storage server.
-
+        """The block devices that the load may use. None of them if every job connects to a storage server by itself:
         fio then reports the device of its working directory."""
         engines = {job.options.get("ioengine") for job in self.jobs}
         return {} if engines and engines <= FIO_OVER_NETWORK else self.disks
 
 
 def unique_names(names: Sequence[str]) -> list[str]:
-    """Names of jobs, numbered where they repeat: fio gives all processes of a job the same name."""
+    """Names of jobs, with a number if they repeat: fio gives all processes of a job the same name."""
     if len(names) == 1:
         return [names[0].replace(",", ";")]
     counts: Counter[str] = Counter()
     unique = []
-    # A step lists its loads with commas between them.
+    # Commas are replaced, because a step lists its loads separated by commas.
     for name in (name.replace(",", ";") for name in names):
         counts[name] += 1
         unique.append(name if counts[name] == 1 else f"{name}#{counts[name]}")
@@ -127,22 +128,22 @@ def unique_names(names: Sequence[str]) -> list[str]:
 
 def integer(value: Any, default: int) -> int:
     """A value as a count that fits a 64-bit counter; the default for anything else."""
-    if type(value) is int:  # nearly all of them, in files of gigabytes
-        return value if 0 <= value < COUNTS else default
+    if type(value) is int:  # The usual case, in files of gigabytes.
+        return value if 0 <= value < MAX_COUNT else default
     try:
         number = round(value) if isinstance(value, float) else int(value)
     except (TypeError, ValueError, OverflowError):
         return default
-    return number if 0 <= number < COUNTS else default
+    return number if 0 <= number < MAX_COUNT else default
 
 
 def milliseconds(value: Any) -> int:
-    """A run time in milliseconds; 0 for what cannot be one."""
+    """A run time in milliseconds; 0 for implausible values."""
     number = integer(value, 0)
-    return number if number < _LONGEST_MS else 0
+    return number if number < _MAX_RUNTIME_MS else 0
 
 
-def finite(value: Any) -> float | None:
+def finite_number(value: Any) -> float | None:
     """A value as a finite number; None for anything else, NaN included."""
     try:
         number = float(value) if isinstance(value, int | float) else math.nan
@@ -151,10 +152,10 @@ def finite(value: Any) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def operations(moved_bytes: int, per_second: int, seconds: float) -> int:
-    """The number of I/Os that moved so many bytes at [per_second, per_second + 1) I/Os a second.
+def estimate_operations(moved_bytes: int, per_second: int, seconds: float) -> int:
+    """The number of I/Os that transferred `moved_bytes` at [per_second, per_second + 1) IOPS for `seconds`.
 
-    Exact where exactly one power of two is possible as block size; otherwise the middle of the possible range.
+    It is exact if exactly one power of two is possible as block size; otherwise the middle of the possible range.
     """
     min_ops, max_ops = per_second * seconds, (per_second + 1) * seconds
     if not moved_bytes or max_ops <= 0:

@@ -74,6 +74,6 @@ def rows(
 
 
 def zeros(job: JobStatus) -> Mapping[str, Number]:
-    """Values of LOAD where a job's counters begin."""
+    """Values of LOAD at the begin of a job's counters."""
     counters: dict[str, Number] = {column.metric: 0 for column in (*LOAD_COUNTERS, *_OTHER_COUNTERS)}
     return counters | {"in_flight_configured": job.in_flight}

@@ -89,9 +89,7 @@ class LineCleaner:
 
     def _label_prefix(self, lines: list[bytes]) -> re.Pattern[bytes] | None:
         labels = Counter(found[1] for line in lines if (found := _LABEL.match(line)) is not None)
-        return next(
-            (self._set_prefix(b"", label) for label, n in labels.items() if _are_nearly_all(n, lines)), None
-        )
+        return next((self._set_prefix(b"", label) for label, n in labels.items() if _are_nearly_all(n, lines)), None)
 
     def _log_prefix(self, lines: list[bytes]) -> re.Pattern[bytes] | None:
         times = [(line, found) for line in lines if (found := _TIME.match(line)) is not None]

@@ -13,7 +13,7 @@ import pytest
 
 from sanpath.recorder.importing.file import ImportedFile
 from sanpath.recording.writing.writer import Writer
-from sanpath_collectors.fio.buckets import bucket_limits, lower_limit, middle, upper_bounds
+from sanpath_collectors.fio.buckets import bucket_limits, bucket_middle, lower_limit, upper_bounds
 from sanpath_collectors.fio.result import FioResult
 from tests.collectors.fio.printed import Reported, refusal
 
@@ -401,7 +401,7 @@ def test_a_value_lies_in_its_bucket_to_1_6_percent(value: int) -> None:
     ((upper, share),) = upper_bounds({str(value): 3})
     assert lower <= value < round(upper * 1e9)
     assert (upper * 1e9 - lower) <= max(1, value / 63)
-    assert lower <= middle(lower) < upper * 1e9
+    assert lower <= bucket_middle(lower) < upper * 1e9
     assert share == 1.0
 
 

@@ -5,13 +5,19 @@ from __future__ import annotations
 import pytest
 
 from sanpath.plugin import LoadProfile
-from sanpath_collectors.fio.options import combined_profile, duration, profile, size_bytes, target_addresses
+from sanpath_collectors.fio.options import (
+    combined_profile,
+    parse_duration_seconds,
+    parse_size_bytes,
+    profile_from_options,
+    target_addresses,
+)
 
 GIB = 2.0**30
 
 
 def result(processes: int = 1, **options: str) -> LoadProfile:
-    return profile(tuple(options.items()), processes, "3.33")
+    return profile_from_options(tuple(options.items()), processes, "3.33")
 
 
 @pytest.mark.parametrize(
@@ -32,12 +38,12 @@ def result(processes: int = 1, **options: str) -> LoadProfile:
     ],
 )
 def test_size(text: str | None, size: float | None) -> None:
-    assert size_bytes(text) == size
+    assert parse_size_bytes(text) == size
 
 
 def test_sizes_are_the_other_way_round_with_kb_base_1000() -> None:
-    assert size_bytes("4k", "1000") == 4000.0
-    assert size_bytes("4KiB", "1000") == 4096.0
+    assert parse_size_bytes("4k", "1000") == 4000.0
+    assert parse_size_bytes("4KiB", "1000") == 4096.0
 
 
 @pytest.mark.parametrize(
@@ -54,7 +60,7 @@ def test_sizes_are_the_other_way_round_with_kb_base_1000() -> None:
     ],
 )
 def test_duration(text: str | None, seconds: float | None) -> None:
-    assert duration(text) == seconds
+    assert parse_duration_seconds(text) == seconds
 
 
 @pytest.mark.parametrize(

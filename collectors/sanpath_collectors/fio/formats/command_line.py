@@ -2,8 +2,8 @@
 
     $ sudo fio --name=rand --rw=randread --bs=4k --iodepth=32 --direct=1 --runtime=60 --group_reporting
 
-fio takes long options with one dash or two, their values after "=" or a blank, and those before the first name as
-options of all jobs.
+fio accepts long options with one or two dashes, and values after "=" or a space. Options before the first name apply
+to all jobs.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from collections.abc import Mapping
 _COMMAND = re.compile(r"(?:^|[\s#$>%;&])(?:[\w./~-]{0,255}/)?fio\s+(-{1,2}[a-z].*)")
 _OPTION = re.compile(r"--?([a-z][a-z0-9_-]*)(?:=(.*))?")
 _ALIASES = {"readwrite": "rw", "blocksize": "bs"}
-_LONGEST = 8192
+_MAX_CHARACTERS = 8192
 """Characters of a line that are searched for a command."""
 
 
-def jobs_of_command(line: str) -> Mapping[str, Mapping[str, str]]:
-    """The options of each job, as fio prints them in JSON. Empty: the line is no command line, or names a job file,
-    which may say more.
+def parse_command_line(line: str) -> Mapping[str, Mapping[str, str]]:
+    """The options of each job, as fio prints them in JSON. Empty: the line is not a command line, or it names a job
+    file, which may contain other options.
 
-    >>> jobs_of_command("$ fio --direct=1 -rw randread --name=a --iodepth=4")
+    >>> parse_command_line("$ fio --direct=1 -rw randread --name=a --iodepth=4")
     {'a': {'direct': '1', 'rw': 'randread', 'iodepth': '4'}}
-    >>> jobs_of_command("# ../src/fio --name=b --rw=read")
+    >>> parse_command_line("# ../src/fio --name=b --rw=read")
     {'b': {'rw': 'read'}}
     """
-    match = _COMMAND.search(line[:_LONGEST])
+    match = _COMMAND.search(line[:_MAX_CHARACTERS])
     try:
         words = shlex.split(match[1].partition(" | ")[0].partition(" > ")[0]) if match else []
     except ValueError:
@@ -43,7 +43,7 @@ def jobs_of_command(line: str) -> Mapping[str, Mapping[str, str]]:
         if option is not None:
             name, value = _ALIASES.get(option[1], option[1].replace("-", "_")), option[2]
             if value is None:
-                continue  # it has none, or it follows
+                continue  # The option has no value, or the next word is its value.
         else:
             value = word
         if name == "name":

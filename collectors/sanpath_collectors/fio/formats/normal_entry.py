@@ -15,8 +15,8 @@ Before fio 3.0 some lines differ, and before 2.1 there is no date:
         clat (usec): min=471 , max=1783.2K, avg=361076.11, stdev=586304.05
          issued    : total=r=25143/w=10895/d=0, short=r=0/w=0/d=0
 
-Numbers of operations are exact. Bytes are rounded to three or four digits, but follow exactly from the block size
-where it is known. Mean latencies are rounded to the second decimal of their unit.
+Numbers of operations are exact. Bytes are rounded to three or four digits, but can be computed exactly if the block
+size is known. Mean latencies are rounded to the second decimal of their unit.
 """
 
 from __future__ import annotations
@@ -29,17 +29,22 @@ from dataclasses import dataclass, field, replace
 from sanpath.model import DIRECTIONS, Direction
 from sanpath.plugin import common_value
 from sanpath_collectors.fio import throughput
-from sanpath_collectors.fio.described import (
-    adapted_depth,
-    all_taken_for_reads,
-    depth_not_reached,
-    is_depth_unreached,
+from sanpath_collectors.fio.formats.normal_header import (
+    Header,
+    Headers,
+    parse_abbreviated,
+    parse_rounded_bytes,
+    profile_from_headers,
 )
-from sanpath_collectors.fio.formats.normal_header import Header, Headers, profile, rounded_bytes, shortened
-from sanpath_collectors.fio.latency import Latency
-from sanpath_collectors.fio.latency import remarks as latency_remarks
-from sanpath_collectors.fio.options import not_zero
-from sanpath_collectors.fio.phases import own_runtimes
+from sanpath_collectors.fio.job_profile import (
+    depth_not_reached_remark,
+    is_depth_unreached,
+    latency_target_remark,
+    unified_remark,
+)
+from sanpath_collectors.fio.latency import Latency, latency_remarks
+from sanpath_collectors.fio.options import is_positive
+from sanpath_collectors.fio.phases import sequential_runtimes
 from sanpath_collectors.fio.status import JobStatus, Number, integer, milliseconds
 
 _ENTRY = re.compile(
@@ -50,13 +55,13 @@ _ENTRY = re.compile(
 ALL_CLIENTS = "All clients"
 """The name that fio --client gives to the sum of all clients."""
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_MOVED = re.compile(
+_TOTALS = re.compile(
     r"\s+(?P<direction>read|write|mixed)\s*: IOPS=(?P<iops>[\d.]+[kKMGTP]?).*"
     r"\((?P<moved>[\d.]+[kKMGTP]?i?B)/(?P<runtime>\d{1,15})msec\)"
 )
 _NUMBER = r"(?:\d{1,3}(?:,\d{3})+|[\d.]+)[kKMGTP]?"
-"""Up to 1.x, thousands have a comma: "1,325K"."""
-_MOVED_BEFORE_3 = re.compile(
+"""Up to fio 1.x, thousands are separated by a comma: "1,325K"."""
+_TOTALS_BEFORE_3 = re.compile(
     rf"\s+(?P<direction>read|write|mixed)\s*: io=(?P<moved>{_NUMBER}B?), (?:.*iops=(?P<iops>{_NUMBER}))?"
     r".*runt=\s*(?P<runtime>\d{1,15})msec"
 )
@@ -79,18 +84,18 @@ total=1/2`."""
 _ERRORS = re.compile(r"\s+errors\s*: total=(\d{1,18}), first_error=")
 _DEPTHS = re.compile(r"\s+IO depths\s*: (1=.*%)")
 _DEPTH = re.compile(r"\s+latency\s*: target=([^,]*),.*\bdepth=(\d{1,9})")
-_MOSTLY = 50.0
-"""Per cent of the I/Os."""
-_NS = {"nsec": 1, "usec": 1_000, "msec": 1_000_000, "sec": 1_000_000_000}
+_MIN_STEADY_PERCENT = 50.0
+"""Share of the I/Os, in per cent, at one depth from which the job kept this depth."""
+_UNIT_NS = {"nsec": 1, "usec": 1_000, "msec": 1_000_000, "sec": 1_000_000_000}
 
 
 @dataclass(slots=True)
-class _Figures:
-    """Figures of reads or writes.
+class _DirectionFigures:
+    """Figures of reads or writes. None: not read yet.
 
-    `moved_bytes`: bytes as printed, off by at most `rounding_bytes`. `from_submission`: the percentiles are of the
-    latency since submission, not of the completion latency. `completion_ns`, `submission_ns`: means of the two parts
-    of the latency. `throughput`: mean, standard deviation and largest of `windows`. None: not read yet.
+    `moved_bytes`: bytes as printed, with an error of at most `rounding_bytes`. `from_submission`: the percentiles are
+    of the whole latency since submission, not of the completion latency. `completion_ns`, `submission_ns`: means of
+    the two parts of the latency. `throughput`: mean, standard deviation and maximum over `windows`.
     """
 
     moved_bytes: float = 0.0
@@ -111,8 +116,8 @@ class _Figures:
 class Entry:
     """The entry of one job.
 
-    `time_us`: when it was written; None: not printed. `issued`: reads, writes, trims and flushes; None: not read yet.
-    `is_fragment`: the line that begins an entry is missing. `process`: its number at its host, "": not printed.
+    `time_us`: when it was written; None: not printed. `issued`: numbers of reads, writes, trims and flushes; None:
+    not read yet. `is_fragment`: its first line is missing. `process`: its process id; "": not printed.
     """
 
     name: str
@@ -124,8 +129,10 @@ class Entry:
     issued: tuple[int, ...] | None = None
     is_fragment: bool = False
     process: str = ""
-    _figures: dict[Direction, _Figures] = field(default_factory=lambda: {d: _Figures() for d in DIRECTIONS})
-    _current: _Figures | None = None
+    _by_direction: dict[Direction, _DirectionFigures] = field(
+        default_factory=lambda: {d: _DirectionFigures() for d in DIRECTIONS}
+    )
+    _current: _DirectionFigures | None = None
     _unit_ns: int | None = None
     _cpu_percent: float | None = None
     _flush_ns: float | None = None
@@ -136,9 +143,9 @@ class Entry:
     _has_latency_target: bool = False
 
     @classmethod
-    def of(cls, line: str, host: str | None = None) -> Entry | None:
-        """The entry that begins with this line. None: the line begins no entry. `host`: of the client whose lines
-        these are; a sum of clients has none."""
+    def parse(cls, line: str, host: str | None = None) -> Entry | None:
+        """Parses the first line of an entry. None: it is not one. `host`: the client that sent the line; it is
+        dropped for a sum of clients."""
         match = _ENTRY.match(line)
         if match is None:
             return None
@@ -149,76 +156,77 @@ class Entry:
 
     @property
     def is_quotation(self) -> bool:
-        """Whether it is only what people copy of an entry to say what came of a run: rates, without the lines that
-        follow them."""
-        has_latencies = any(figures.mean_ns is not None for figures in self._figures.values())
+        """Whether it consists only of rates, which people quote without the lines that follow them."""
+        has_latencies = any(figures.mean_ns is not None for figures in self._by_direction.values())
         has_more = has_latencies or self.issued is not None or self._cpu_percent is not None or bool(self._levels)
         return self.is_fragment and not has_more
 
     def expects(self, line: str) -> bool:
-        """Whether a line of figures of a direction continues the entry: they are not yet read, and come before the
-        number of I/Os."""
-        match = _moved(line)
+        """Whether a line with the figures of a direction continues this entry: this direction was not read yet, nor
+        was the number of I/Os, which comes later."""
+        match = _match_totals(line)
         direction = match["direction"] if match is not None else ""
-        read = {name for name, figures in self._figures.items() if figures.runtime_ms}
+        read = {name for name, figures in self._by_direction.items() if figures.runtime_ms}
         return self.issued is None and direction not in read
 
     def read_line(self, line: str) -> None:
         """Reads one of the lines that follow."""
-        if match := _moved(line):
-            # unified_rw_reporting=both: after reads and writes comes their sum, which is not needed.
-            if match["direction"] == "mixed" and any(figures.runtime_ms for figures in self._figures.values()):
+        if match := _match_totals(line):
+            # unified_rw_reporting=both: their sum follows after reads and writes. It is not needed.
+            if match["direction"] == "mixed" and any(figures.runtime_ms for figures in self._by_direction.values()):
                 self._current = None
                 return
-            self._current = self._figures["write" if match["direction"] == "write" else "read"]
+            self._current = self._by_direction["write" if match["direction"] == "write" else "read"]
             self._unified = match["direction"] == "mixed"
-            is_old = match.re is _MOVED_BEFORE_3
-            moved_bytes, self._current.rounding_bytes = rounded_bytes(match["moved"], binary=is_old)
+            is_old = match.re is _TOTALS_BEFORE_3
+            moved_bytes, self._current.rounding_bytes = parse_rounded_bytes(match["moved"], binary=is_old)
             self._current.moved_bytes, self._current.runtime_ms = moved_bytes or 0.0, milliseconds(match["runtime"])
-            self._current.ops_per_second = shortened(match["iops"] or "0")
+            self._current.ops_per_second = parse_abbreviated(match["iops"] or "0")
         elif match := _CPU.match(line):
-            self._cpu_percent = shortened(match[1]) + shortened(match[2])
+            self._cpu_percent = parse_abbreviated(match[1]) + parse_abbreviated(match[2])
         elif match := _FLUSHES.match(line):
-            self._flush_ns = shortened(match[2]) * _NS[match[1]]
+            self._flush_ns = parse_abbreviated(match[2]) * _UNIT_NS[match[1]]
         elif match := _ERRORS.match(line):
             self._counted_errors = integer(match[1], 0)
         elif match := _DEPTHS.match(line):
             levels = re.findall(r"(\d+)=([\d.]+)%", match[1])
-            self._levels = {int(level): shortened(share) for level, share in levels}
+            self._levels = {int(level): parse_abbreviated(share) for level, share in levels}
         elif match := _DEPTH.match(line):
-            self._depth, self._has_latency_target = int(match[2]), not_zero(match[1])
+            self._depth, self._has_latency_target = int(match[2]), is_positive(match[1])
         elif match := _ISSUED.match(line):
             self.issued = tuple(int(count) for count in match.groups("0"))
         elif line.startswith("  ") and line[2:3] != " ":
             self._current = None  # trims, syncs
         elif self._current is not None:
-            self._latency(line, self._current)
+            self._read_latency(line, self._current)
 
-    def status(self, name: str, headers: Headers, version: str | None, commanded: Mapping[str, str]) -> JobStatus:
-        """The status of the job. `headers`: those of all jobs. `commanded`: its options by the command line;
-        empty: that is not known."""
+    def status(
+        self, name: str, headers: Headers, version: str | None, command_options: Mapping[str, str]
+    ) -> JobStatus:
+        """The status of the job. `headers`: those of all jobs. `command_options`: the job's options in the command
+        line; empty: not known."""
         if self.processes > 1:
             jobs = headers.of_group(self.host, self.group)
         else:
             jobs = headers.of_job(self.host, self.group, self.name)
         job_headers = jobs.distinct
-        load_profile = profile(jobs, self.processes, version, commanded)
+        load_profile = profile_from_headers(jobs, self.processes, version, command_options)
         if self._has_latency_target:
             in_flight = load_profile.in_flight if load_profile.synchronous else None
             load_profile = replace(load_profile, in_flight=in_flight, rate_limited=True)
-        elif not job_headers and (depth := self._kept_depth()) is not None:
+        elif not job_headers and (depth := self._steady_depth()) is not None:
             load_profile = replace(load_profile, in_flight=depth * self.processes)
-        reads, writes, trims, flushes = self.issued or self._issued_by_rates(job_headers)
+        reads, writes, trims, flushes = self.issued or self._estimate_issued(job_headers)
         if self._unified and load_profile.read_ratio == 0.0:
             reads, writes = writes, reads
-            self._figures = dict(zip(DIRECTIONS, reversed(self._figures.values()), strict=True))
+            self._by_direction = dict(zip(DIRECTIONS, reversed(self._by_direction.values()), strict=True))
         issued: Mapping[Direction, int] = {"read": reads, "write": writes}
-        latencies = {direction: self._measured(direction, ops) for direction, ops in issued.items()}
+        latencies = {direction: self._latency_of(direction, ops) for direction, ops in issued.items()}
         samples: dict[str, Number] = {}
         for direction, ops in issued.items():
-            samples |= self._moved(direction, ops, job_headers) | latencies[direction].samples(direction)
-            samples |= self._throughput(direction)
-        samples |= self._flushes(reads + writes, flushes)
+            samples |= self._match_totals(direction, ops, job_headers) | latencies[direction].samples(direction)
+            samples |= self._throughput_samples(direction)
+        samples |= self._flush_samples(reads + writes, flushes)
         remarks = [*latency_remarks(name, latencies.values())]
         if self.issued is None:
             remarks.append(
@@ -227,21 +235,21 @@ class Entry:
         waited_ns = sum((latency.mean_ns or 0.0) * latency.ops for latency in latencies.values())
         in_flight = waited_ns / (1e6 * self._runtime_ms) if self._runtime_ms else None
         if is_depth_unreached(load_profile, self.processes, self._levels, self._cpu_percent, in_flight):
-            remarks.append(depth_not_reached(name, load_profile, self.processes, self._levels))
+            remarks.append(depth_not_reached_remark(name, load_profile, self.processes, self._levels))
             load_profile = replace(load_profile, in_flight=None, asked_in_flight=load_profile.in_flight)
         elif self._has_latency_target and load_profile.in_flight is None:
-            remarks.append(adapted_depth(name))
+            remarks.append(latency_target_remark(name))
         elif job_headers and load_profile.in_flight is None:
             processes_text = f"{self.processes} processes of jobs with different queue depths"
             remarks.append(
                 ("mixed-jobs", f"{name} stands for {processes_text}: how many I/Os are outstanding is not known")
             )
         if self._unified and load_profile.read_ratio is None:
-            remarks.append(all_taken_for_reads(name))
+            remarks.append(unified_remark(name))
         if trims:
             remarks.append(("trims", f"{name} has trimmed {trims:,} times; trims are not read"))
         options = {"rw": job_headers[0].rw, "ioengine": job_headers[0].engine} if jobs.number == 1 else {}
-        own_ms = {direction: figures.runtime_ms for direction, figures in self._figures.items()}
+        own_ms = {direction: figures.runtime_ms for direction, figures in self._by_direction.items()}
         return JobStatus(
             name=name,
             group=self.group,
@@ -254,43 +262,44 @@ class Entry:
             counted_errors=self._counted_errors,
             samples={**samples, "in_flight_configured": load_profile.in_flight, "cpu_ratio": self._cpu_percent},
             remarks=remarks,
-            runtimes_ms=own_runtimes(options, own_ms, 0) if issued["read"] and issued["write"] else {},
+            runtimes_ms=sequential_runtimes(options, own_ms, 0) if issued["read"] and issued["write"] else {},
         )
 
     @property
     def has_run(self) -> bool:
         """Whether its run time and the bytes that it has moved were read."""
-        return any(figures.moved_bytes and figures.runtime_ms for figures in self._figures.values())
+        return any(figures.moved_bytes and figures.runtime_ms for figures in self._by_direction.values())
 
     @property
     def _runtime_ms(self) -> int:
-        return max(figures.runtime_ms for figures in self._figures.values())
+        return max(figures.runtime_ms for figures in self._by_direction.values())
 
-    def _kept_depth(self) -> int | None:
-        """I/Os that each process kept outstanding. None: not known, or not what it was configured for.
+    def _steady_depth(self) -> int | None:
+        """I/Os that each process kept outstanding most of the time. None: not known, or not reached.
 
-        The header says it, but people copy less. A level counts I/Os that were issued at a depth from it up to the
-        next one.
+        Used if the header, which contains the depth, was not copied. A depth level counts the I/Os that were issued
+        at this depth or more, up to the next level.
         """
         level = max((level for level in self._levels if level <= (self._depth or 0)), default=0)
-        if self._depth is not None and self._levels.get(level, 0.0) >= _MOSTLY:
+        if self._depth is not None and self._levels.get(level, 0.0) >= _MIN_STEADY_PERCENT:
             return self._depth
         return 1 if self._levels.get(1, 0.0) >= 100.0 else None
 
-    def _issued_by_rates(self, headers: Sequence[Header]) -> tuple[int, int, int, int]:
-        """Numbers of reads and writes, from bytes and block size, or else from I/Os a second, and no trims or
-        flushes."""
+    def _estimate_issued(self, headers: Sequence[Header]) -> tuple[int, int, int, int]:
+        """Estimated numbers of reads and writes, from bytes and block size or else from IOPS. No trims or flushes."""
         numbers = []
-        for direction, figures in self._figures.items():
+        for direction, figures in self._by_direction.items():
             block_bytes = common_value(header.block_bytes(direction) for header in headers)
             by_rate = figures.ops_per_second * figures.runtime_ms / 1000
             numbers.append(integer(figures.moved_bytes / block_bytes if block_bytes else by_rate, 0))
         return numbers[0], numbers[1], 0, 0
 
-    def _flushes(self, ops: int, flushes: int) -> dict[str, Number]:
-        """Number and summed nanoseconds of the flushes that the job waited for (fsync, fdatasync).
+    def _flush_samples(self, ops: int, flushes: int) -> dict[str, Number]:
+        """Number of the flushes that the job waited for (fsync, fdatasync), and the sum of their latencies in
+        nanoseconds.
 
-        Some versions print none, but count them among the I/O depths: 200 % of the I/Os are as many flushes as I/Os.
+        Some versions do not print the number, but count flushes in the I/O depths: if these add up to 200 % of the
+        I/Os, there were as many flushes as I/Os.
         """
         if self._flush_ns is None:
             return {}
@@ -299,45 +308,45 @@ class Entry:
             return {}
         return {"ops_flush_total": number, "latency_seconds_flush_total": integer(number * self._flush_ns, 0)}
 
-    def _latency(self, line: str, figures: _Figures) -> None:
+    def _read_latency(self, line: str, figures: _DirectionFigures) -> None:
         if match := _LATENCY.match(line):
-            max_ns, mean_ns = (shortened(text) * _NS[match[2]] for text in match.groups()[2:])
+            max_ns, mean_ns = (parse_abbreviated(text) * _UNIT_NS[match[2]] for text in match.groups()[2:])
             if match[1] == "slat":
                 figures.submission_ns = mean_ns
             elif match[1] == "clat":
-                # The whole latency, which follows, may have been left out of a copy. Its maximum is not the sum.
+                # The line of the whole latency follows, but a copy may lack it. The maxima cannot be added.
                 figures.completion_ns, figures.mean_ns = mean_ns, mean_ns + (figures.submission_ns or 0.0)
                 figures.max_ns = None if figures.submission_ns else max_ns
             else:
                 figures.max_ns, figures.mean_ns = max_ns, mean_ns
         elif match := _THROUGHPUT.match(line):
-            most, mean, deviation = (shortened(text) for text in match.groups()[:3])
+            most, mean, deviation = (parse_abbreviated(text) for text in match.groups()[:3])
             figures.throughput = mean, deviation, most
             figures.windows = int(match[4]) if match[4] else None
         elif match := _PERCENTILES.match(line):
             preferred = match[1] == "lat" or (match[1] == "clat" and not figures.from_submission)
-            self._unit_ns = _NS[match[2]] if preferred else None
+            self._unit_ns = _UNIT_NS[match[2]] if preferred else None
             figures.from_submission |= match[1] == "lat"
         elif self._unit_ns is not None:
             for percent, value in _PERCENTILE.findall(line):
                 figures.percentiles_ns[int(percent)] = int(value) * self._unit_ns
 
-    def _moved(self, direction: Direction, ops: int, headers: Sequence[Header]) -> dict[str, Number]:
-        figures = self._figures[direction]
+    def _match_totals(self, direction: Direction, ops: int, headers: Sequence[Header]) -> dict[str, Number]:
+        figures = self._by_direction[direction]
         exact_bytes = ops * (common_value(header.block_bytes(direction) for header in headers) or 0.0)
         moved_bytes = (
             exact_bytes if abs(exact_bytes - figures.moved_bytes) <= figures.rounding_bytes else figures.moved_bytes
         )
         return {f"ops_{direction}_total": ops, f"bytes_{direction}_total": integer(moved_bytes, 0)}
 
-    def _throughput(self, direction: Direction) -> dict[str, Number]:
-        figures = self._figures[direction]
+    def _throughput_samples(self, direction: Direction) -> dict[str, Number]:
+        figures = self._by_direction[direction]
         mean, deviation, most = figures.throughput or (None, None, None)
         windows, runtime_ms = figures.windows, figures.runtime_ms
         return throughput.samples(direction, mean, deviation, most, windows, runtime_ms, self.processes)
 
-    def _measured(self, direction: Direction, ops: int) -> Latency:
-        figures = self._figures[direction]
+    def _latency_of(self, direction: Direction, ops: int) -> Latency:
+        figures = self._by_direction[direction]
         return Latency(
             mean_ns=figures.mean_ns if ops else 0.0,
             max_ns=figures.max_ns,
@@ -349,13 +358,13 @@ class Entry:
         )
 
 
-def begins_figures(line: str) -> bool:
-    """Whether a line has the figures of a direction: a copy may begin with it."""
-    return _moved(line) is not None
+def has_direction_totals(line: str) -> bool:
+    """Whether a line contains the totals of a direction. A copy may begin with such a line."""
+    return _match_totals(line) is not None
 
 
-def _moved(line: str) -> re.Match[str] | None:
-    return _MOVED.match(line) or _MOVED_BEFORE_3.match(line)
+def _match_totals(line: str) -> re.Match[str] | None:
+    return _TOTALS.match(line) or _TOTALS_BEFORE_3.match(line)
 
 
 def _time_us(match: re.Match[str]) -> int:

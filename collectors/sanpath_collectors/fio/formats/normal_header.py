@@ -3,8 +3,8 @@
     rw: (g=0): rw=randrw, bs=(R) 8192B-8192B, (W) 8192B-8192B, (T) 8192B-8192B, ioengine=libaio, iodepth=4
     ...
 
-The second line means that there are more processes of the same job, but not how many. Before fio 3.0 the sizes are
-`bs=8K-8K/8K-8K/8K-8K`, and K, KB, M and MB are powers of 1024 everywhere.
+The second line means that the job has more processes, but not how many. Before fio 3.0 the sizes are printed as
+`bs=8K-8K/8K-8K/8K-8K`, and K, KB, M and MB are always powers of 1024.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from dataclasses import dataclass, replace
 
 from sanpath.model import DIRECTIONS, Direction
 from sanpath.plugin import LoadProfile, common_value
-from sanpath_collectors.fio.options import SYNCHRONOUS
-from sanpath_collectors.fio.options import profile as options_profile
+from sanpath_collectors.fio.options import SYNCHRONOUS_ENGINES, profile_from_options
 from sanpath_collectors.fio.status import integer
 
 _HEADER = re.compile(
@@ -25,15 +24,15 @@ _HEADER = re.compile(
 )
 _RANGE = re.compile(r"(\d[\d.]{0,24}[kKMGTP]?i?B?)-(\d[\d.]{0,24}[kKMGTP]?i?B?)")
 _SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)([kKMGTP]?)(i?)B?")
-_POWERS = " KMGTP"
+_SUFFIXES = " KMGTP"
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
     """The header of a job.
 
-    `depth`: I/Os that each of its processes keeps in flight. `asked_depth`: those that it was asked for. `sizes`:
-    block sizes of reads and writes in bytes; None: a range.
+    `depth`: I/Os that each process can keep in flight. `asked_depth`: the iodepth that was configured. `sizes`: block
+    sizes of reads and writes in bytes; None: a range.
     """
 
     name: str
@@ -45,7 +44,7 @@ class Header:
     sizes: tuple[float | None, float | None]
 
     @classmethod
-    def of(cls, line: str) -> Header | None:
+    def parse(cls, line: str) -> Header | None:
         """Parses a header. None: the line is no header."""
         match = _HEADER.match(line)
         if match is None:
@@ -53,10 +52,10 @@ class Header:
         limits = _RANGE.findall(match["sizes"])[: len(DIRECTIONS)]
         if len(limits) < len(DIRECTIONS):
             return None
-        # Sizes are rounded to no power of 1000, whatever their unit is called.
-        sizes = [rounded_bytes(low, binary=True)[0] if low == high else None for low, high in limits]
+        # Block sizes are always powers of 1024, whatever their unit is called.
+        sizes = [parse_rounded_bytes(low, binary=True)[0] if low == high else None for low, high in limits]
         asked_depth = integer(match["depth"], 1)
-        depth = 1 if match["engine"] in SYNCHRONOUS else asked_depth
+        depth = 1 if match["engine"] in SYNCHRONOUS_ENGINES else asked_depth
         job = (match["name"], int(match["group"]), match["rw"], match["engine"])
         return cls(*job, depth, asked_depth, (sizes[0], sizes[1]))
 
@@ -71,10 +70,10 @@ class Header:
 
 
 class JobHeaders:
-    """The headers of some jobs, of which it matters only what they have in common.
+    """The headers of several jobs. Only what they have in common matters.
 
-    `distinct`: the first, and for each property the first that differs from it, so that thousands of headers take no
-    longer to compare than a few. `number`, `summed_depth`: of all that were added.
+    `distinct`: the first header, and for each property the first header that differs from it. So thousands of headers
+    are compared as quickly as a few. `number`, `summed_depth`: number and sum of depths of all added headers.
     """
 
     __slots__ = ("_differing", "distinct", "number", "summed_depth")
@@ -86,7 +85,7 @@ class JobHeaders:
         self._differing: frozenset[int] = frozenset()
 
     def add(self, header: Header) -> None:
-        """Adds a header; it is kept only if it differs in what none before it does."""
+        """Adds a header. It is kept only if it differs in a property in which no earlier header differed."""
         self.number += 1
         self.summed_depth += header.depth
         first = self.distinct[0] if self.distinct else header
@@ -99,11 +98,11 @@ class JobHeaders:
 
 def _properties(header: Header) -> tuple[object, ...]:
     used = frozenset(header.block_bytes(direction) for direction in header.directions)
-    return header.rw, header.depth, header.asked_depth, header.engine in SYNCHRONOUS, *header.sizes, used
+    return header.rw, header.depth, header.asked_depth, header.engine in SYNCHRONOUS_ENGINES, *header.sizes, used
 
 
 class Headers:
-    """The headers of the jobs of a run, each with the client whose job it is; None: no client's."""
+    """The headers of a run's jobs, by client. Client None: a run without clients."""
 
     def __init__(self) -> None:
         self.first: Header | None = None
@@ -132,9 +131,13 @@ class Headers:
         return self._of_job.get((client, group, name)) or JobHeaders()
 
 
-def profile(jobs: JobHeaders, processes: int, version: str | None, commanded: Mapping[str, str]) -> LoadProfile:
-    """The load of the jobs of an entry that has so many processes. `in_flight` None: unknown. `commanded`: their
-    options by the command line, which says more than a header; empty: not known."""
+def profile_from_headers(
+    jobs: JobHeaders, processes: int, version: str | None, command_options: Mapping[str, str]
+) -> LoadProfile:
+    """The load profile of an entry with this number of processes.
+
+    `command_options`: the jobs' options in the command line, which contains more than a header; empty: not known.
+    """
     headers = jobs.distinct
     common_depth, in_flight = common_value(header.depth for header in headers), None
     if common_depth is not None:
@@ -144,11 +147,15 @@ def profile(jobs: JobHeaders, processes: int, version: str | None, commanded: Ma
     asked_depth = common_value(header.asked_depth for header in headers)
     is_ignored = asked_depth is not None and common_depth == 1 < asked_depth
     kind = common_value(header.rw for header in headers) or ""
-    more = options_profile(tuple(commanded.items()), processes, version) if commanded else LoadProfile(engine="fio")
-    if commanded and not headers:
-        return more
+    base = (
+        profile_from_options(tuple(command_options.items()), processes, version)
+        if command_options
+        else LoadProfile(engine="fio")
+    )
+    if command_options and not headers:
+        return base
     return replace(
-        more,
+        base,
         engine_version=version,
         in_flight=in_flight,
         asked_in_flight=asked_depth * processes if asked_depth is not None and is_ignored else None,
@@ -156,27 +163,28 @@ def profile(jobs: JobHeaders, processes: int, version: str | None, commanded: Ma
         read_ratio={"read": 1.0, "randread": 1.0, "write": 0.0, "randwrite": 0.0}.get(kind),
         random_ratio=float(kind.startswith("rand")) if kind else None,
         threads=processes,
-        synchronous=common_value(header.engine in SYNCHRONOUS for header in headers),
+        synchronous=common_value(header.engine in SYNCHRONOUS_ENGINES for header in headers),
     )
 
 
-def rounded_bytes(text: str, *, binary: bool = False) -> tuple[float | None, float]:
-    """Bytes of "296MiB" (2^20), "310MB" (10^6) or "1,445MB", and the maximum rounding error: one in the last digit.
+def parse_rounded_bytes(text: str, *, binary: bool = False) -> tuple[float | None, float]:
+    """Bytes of "296MiB" (2^20), "310MB" (10^6) or "1,445MB", and the largest rounding error: one in the last digit.
 
-    (None, 0): the text is no size. `binary`: "MB" and "M" are 2^20, too. fio 3.1 prints 24.98 GiB as "24.0GiB".
+    (None, 0): the text is not a size. `binary`: "MB" and "M" are 2^20 as well. A decimal of 0 does not count as a
+    digit, because fio 3.1 prints 24.98 GiB as "24.0GiB".
     """
     match = _SIZE.fullmatch(text.replace(",", ""))
     if match is None:
         return None, 0.0
-    scale = (1024.0 if binary or match[3] else 1000.0) ** _POWERS.index(match[2].upper() or " ")
+    scale = (1024.0 if binary or match[3] else 1000.0) ** _SUFFIXES.index(match[2].upper() or " ")
     fraction = match[1].partition(".")[2]
     decimals = len(fraction) if fraction.strip("0") else 0
     return float(match[1]) * scale, 10**-decimals * scale
 
 
-def shortened(text: str) -> float:
-    """A number with an optional suffix for its power of a thousand: "17832k", "1,325K". 0 for anything else."""
-    power = max(0, _POWERS.find(text[-1:].upper() or " "))
+def parse_abbreviated(text: str) -> float:
+    """A number with an optional suffix for a power of a thousand: "17832k", "1,325K". 0 for anything else."""
+    power = max(0, _SUFFIXES.find(text[-1:].upper() or " "))
     try:
         return float(text.rstrip("kKMGTP").replace(",", "")) * 1000.0**power
     except ValueError:

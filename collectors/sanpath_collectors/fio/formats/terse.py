@@ -2,11 +2,11 @@
 
     3;fio-3.33;rr;0;0;357260;89292;22323;4001;2;17739;10.58;158.81;26;35663;347.22;824.62;1.000000%=101;...
 
-A line is a job: version, fio, name, group, error; then for reads, writes and, from version 4 on, trims: KiB, KiB/s,
-operations per second, run time in ms, submission, completion, 20 percentiles, total latency, bandwidth [version 5:
-and operations per second]; cpu, depths, shares of latencies; nine fields a disk (fio HOWTO, "Terse output").
-Latencies are in microseconds. There are no options and no time. Bytes are rounded down to KiB, and operations a
-second to integers.
+A line describes a job: version, fio, name, group, error; then for reads, writes and, from version 4 on, trims: KiB,
+KiB/s, operations per second, run time in ms, submission, completion, 20 percentiles, total latency, bandwidth
+[version 5: and operations per second]; then CPU, depths, shares of latencies; nine fields for each disk (fio HOWTO,
+"Terse output"). Latencies are in microseconds. There are no options and no time. Bytes are rounded down to KiB, and
+operations per second to integers.
 """
 
 from __future__ import annotations
@@ -17,25 +17,24 @@ from dataclasses import dataclass
 
 from sanpath.model import DIRECTIONS, Direction
 from sanpath.plugin import LoadProfile
-from sanpath_collectors.fio.described import all_taken_for_reads
-from sanpath_collectors.fio.latency import PERCENTS, Latency
-from sanpath_collectors.fio.latency import remarks as latency_remarks
+from sanpath_collectors.fio.job_profile import unified_remark
+from sanpath_collectors.fio.latency import PERCENTS, Latency, latency_remarks
 from sanpath_collectors.fio.parse import disk_values
 from sanpath_collectors.fio.status import (
     JobStatus,
     Number,
     Status,
+    estimate_operations,
     integer,
     milliseconds,
-    operations,
     unique_names,
 )
 
 LINE = re.compile(r"(?:<[^>]+> )?[345];(?:fio-)?\d+\.\d[^;]*;")
 _HEADER_FIELDS = 5
 _FIELDS = {"3": 41, "4": 41, "5": 47}
-"""Version → fields a direction."""
-_MOST_DIRECTIONS = 4
+"""Version → number of fields of a direction."""
+_MAX_DIRECTIONS = 4
 """Reads, writes, trims, and their sum (unified_rw_reporting=both)."""
 _CPU_FIELDS = 5
 _DEPTH_FIELDS = 7
@@ -43,29 +42,29 @@ _FIELDS_BETWEEN = _CPU_FIELDS + _DEPTH_FIELDS + 10 + 12
 """Fields between directions and disks: CPU, depths, and latencies in microseconds and milliseconds."""
 _DISK_FIELDS = 9
 _US_TO_NS = 1000
-_MOSTLY = 0.5
-"""Two lines of one job have at least this share of their depths in common."""
-_SAME_END_MS = 100
+_MIN_COMMON_DEPTHS = 0.5
+"""Lines of processes of one job have at least this share of their I/O depths in common."""
+_MAX_END_DIFFERENCE_MS = 100
 """Processes of one job with a fixed run time end within this time."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A line. `cpu_at`: number of the field after the last direction."""
+    """A line. `cpu_at`: index of the first field after the last direction."""
 
     fields: Sequence[str]
     cpu_at: int
 
     @classmethod
-    def of(cls, text: str) -> _Line | None:
-        """Parses a line. None: it is cut.
+    def parse(cls, text: str) -> _Line | None:
+        """Parses a line. None: it is truncated.
 
-        unified_rw_reporting changes the number of directions: 1 writes only their sum, `both` adds it at their end.
-        Two shares of the processor follow the last one.
+        unified_rw_reporting changes the number of directions: with 1 only their sum is written, with `both` the sum
+        is added at the end. The two shares of CPU time after the last direction, with "%", show how many there are.
         """
         fields = re.sub(r"^<[^>]+> ", "", text).split(";")
         width = _FIELDS[fields[0]]
-        for count in range(1, _MOST_DIRECTIONS + 1):
+        for count in range(1, _MAX_DIRECTIONS + 1):
             cpu_at = _HEADER_FIELDS + width * count
             if all(field.endswith("%") for field in fields[cpu_at : cpu_at + 2]):
                 return cls(fields, cpu_at) if len(fields) >= cpu_at + _FIELDS_BETWEEN else None
@@ -73,68 +72,69 @@ class _Line:
 
     @property
     def disks(self) -> Sequence[str]:
-        """Its fields of the disks, which are equal on all lines of one status."""
+        """The fields of the disks, which are equal in all lines of one status."""
         return self.fields[self.cpu_at + _FIELDS_BETWEEN :]
 
     @property
     def depths(self) -> Sequence[float]:
-        """Per cent of its I/Os that were issued at each depth."""
+        """Share of the I/Os, in per cent, that were issued at each depth."""
         start = self.cpu_at + _CPU_FIELDS
-        return [_number(share) for share in self.fields[start : start + _DEPTH_FIELDS]]
+        return [_parse_number(share) for share in self.fields[start : start + _DEPTH_FIELDS]]
 
     @property
-    def bodies(self) -> Sequence[Sequence[str]]:
+    def direction_fields(self) -> Sequence[Sequence[str]]:
         """The fields of each direction: reads and writes, or only their sum."""
         starts = range(_HEADER_FIELDS, self.cpu_at, _FIELDS[self.fields[0]])
         return [self.fields[start : start + _FIELDS[self.fields[0]]] for start in starts][: len(DIRECTIONS)]
 
     def is_later(self, first: _Line) -> bool:
-        """Whether it belongs to a later status than one that begins with `first`: disks or job have moved on.
+        """Whether it belongs to a later status than the one that begins with `first`: the disks or the job
+        progressed.
 
-        Processes of one job move the same number of bytes, or have the same run time. They have the same depth.
+        Processes of one job transfer the same number of bytes, or have the same run time. They have the same depth.
         """
         if self.disks != first.disks:
             return True
         if self.fields[2:4] != first.fields[2:4]:
             return False
         common = sum(map(min, self.depths, first.depths))
-        if common < _MOSTLY * min(sum(self.depths), sum(first.depths)):
+        if common < _MIN_COMMON_DEPTHS * min(sum(self.depths), sum(first.depths)):
             return True
-        return self.moved_kib > first.moved_kib and self.runtime_ms >= first.runtime_ms + _SAME_END_MS
+        return self.moved_kib > first.moved_kib and self.runtime_ms >= first.runtime_ms + _MAX_END_DIFFERENCE_MS
 
     @property
     def moved_kib(self) -> int:
         """KiB read and written."""
-        return sum(integer(body[0], 0) for body in self.bodies)
+        return sum(integer(body[0], 0) for body in self.direction_fields)
 
     @property
     def runtime_ms(self) -> int:
         """The longer of the run times of reads and writes."""
-        return max(milliseconds(body[3]) for body in self.bodies)
+        return max(milliseconds(body[3]) for body in self.direction_fields)
 
 
 class TerseText:
-    """Reads the text line by line. `damaged`: number of lines that are truncated or not of fio."""
+    """Reads the text line by line. `damaged_lines`: number of lines that are truncated or not of fio."""
 
     def __init__(self) -> None:
         self._lines: list[_Line] = []
-        self.damaged = 0
+        self.damaged_lines = 0
 
     def read_line(self, line: str) -> Status | None:
         """Reads a line. Returns the previous status if this line begins the next one, else None."""
-        new_line = _Line.of(line)
+        new_line = _Line.parse(line)
         if new_line is None or new_line.fields[2] == "All clients":
-            self.damaged += new_line is None
+            self.damaged_lines += new_line is None
             return None
         completed = None
-        if self._lines and (new_line.is_later(self._lines[0]) or self._repeats(new_line)):
+        if self._lines and (new_line.is_later(self._lines[0]) or self._is_repeated(new_line)):
             completed = self.finish()
         self._lines.append(new_line)
         return completed
 
-    def _repeats(self, line: _Line) -> bool:
-        """Whether a line is that of a job that has ended, in a later status: it is printed again as it was, after the
-        lines of other jobs. Those of the processes of one job follow each other."""
+    def _is_repeated(self, line: _Line) -> bool:
+        """Whether a line repeats a job that has ended, in a later status: it is equal to the first line, but other
+        jobs are printed between. Lines of the processes of one job follow each other."""
         first, last = self._lines[0], self._lines[-1]
         return line.fields == first.fields and last.fields[2:4] != first.fields[2:4]
 
@@ -146,45 +146,45 @@ class TerseText:
         names = unique_names([line.fields[2] for line in lines])
         return Status(
             time_us=None,
-            jobs=tuple(_job(line, name) for line, name in zip(lines, names, strict=True)),
-            disks=_disks(lines[0].disks),
-            version=_version(lines[0].fields),
+            jobs=tuple(_parse_job(line, name) for line, name in zip(lines, names, strict=True)),
+            disks=_parse_disks(lines[0].disks),
+            version=_parse_version(lines[0].fields),
         )
 
 
-def _job(line: _Line, name: str) -> JobStatus:
+def _parse_job(line: _Line, name: str) -> JobStatus:
     fields = line.fields
-    bodies = [*line.bodies, ["0"] * _FIELDS[fields[0]]][: len(DIRECTIONS)]
+    direction_fields = [*line.direction_fields, ["0"] * _FIELDS[fields[0]]][: len(DIRECTIONS)]
     samples: dict[str, Number] = {}
     latencies = []
-    for body, direction in zip(bodies, DIRECTIONS, strict=True):
-        moved, latency = _direction(body, direction, line.runtime_ms)
+    for body, direction in zip(direction_fields, DIRECTIONS, strict=True):
+        moved, latency = _parse_direction(body, direction, line.runtime_ms)
         latencies.append(latency)
         samples |= moved | latency.samples(direction)
     samples["in_flight_configured"] = None
-    samples["cpu_ratio"] = sum(_number(ratio) for ratio in fields[line.cpu_at : line.cpu_at + 2])
-    unified = len(line.bodies) < len(DIRECTIONS)
+    samples["cpu_ratio"] = sum(_parse_number(ratio) for ratio in fields[line.cpu_at : line.cpu_at + 2])
+    unified = len(line.direction_fields) < len(DIRECTIONS)
     return JobStatus(
         name=name,
         group=integer(fields[3], 0),
-        profile=LoadProfile(engine="fio", engine_version=_version(fields)),
+        profile=LoadProfile(engine="fio", engine_version=_parse_version(fields)),
         runtime_ms=line.runtime_ms,
         ops=sum(latency.ops for latency in latencies),
         error=integer(fields[4], 0),
         samples=samples,
-        remarks=[*latency_remarks(name, latencies), *([all_taken_for_reads(name)] if unified else [])],
+        remarks=[*latency_remarks(name, latencies), *([unified_remark(name)] if unified else [])],
     )
 
 
-def _direction(body: Sequence[str], direction: Direction, runtime_ms: int) -> tuple[dict[str, Number], Latency]:
+def _parse_direction(body: Sequence[str], direction: Direction, runtime_ms: int) -> tuple[dict[str, Number], Latency]:
     moved_bytes, per_second = integer(integer(body[0], 0) * 1024, 0), integer(body[2], 0)
-    ops = integer(operations(moved_bytes, per_second, milliseconds(body[3]) / 1000), 0)
+    ops = integer(estimate_operations(moved_bytes, per_second, milliseconds(body[3]) / 1000), 0)
     printed = dict(field.split("%=", 1) for field in body[12:32] if "%=" in field) if ops else {}
     percentiles = {p: printed.get(f"{p}.000000") for p in PERCENTS}
     latency = Latency(
-        mean_ns=_number(body[34]) * _US_TO_NS,
+        mean_ns=_parse_number(body[34]) * _US_TO_NS,
         max_ns=integer(body[33], 0) * _US_TO_NS if ops else None,
-        completion_ns=_number(body[10]) * _US_TO_NS,
+        completion_ns=_parse_number(body[10]) * _US_TO_NS,
         percentiles={p: integer(value, 0) * _US_TO_NS for p, value in percentiles.items() if value},
         ops=ops,
         runtime_ms=runtime_ms,
@@ -192,7 +192,7 @@ def _direction(body: Sequence[str], direction: Direction, runtime_ms: int) -> tu
     return {f"ops_{direction}_total": ops, f"bytes_{direction}_total": moved_bytes}, latency
 
 
-def _disks(fields: Sequence[str]) -> dict[str, dict[str, Number]]:
+def _parse_disks(fields: Sequence[str]) -> dict[str, dict[str, Number]]:
     values: dict[str, dict[str, Number]] = {}
     for start in range(0, len(fields) - _DISK_FIELDS + 1, _DISK_FIELDS):
         name, *counts, busy = fields[start : start + _DISK_FIELDS]
@@ -203,11 +203,11 @@ def _disks(fields: Sequence[str]) -> dict[str, dict[str, Number]]:
     return values
 
 
-def _version(fields: Sequence[str]) -> str:
+def _parse_version(fields: Sequence[str]) -> str:
     return fields[1].removeprefix("fio-")
 
 
-def _number(text: str) -> float:
+def _parse_number(text: str) -> float:
     try:
         number = float(text.strip().rstrip("%"))
     except ValueError:

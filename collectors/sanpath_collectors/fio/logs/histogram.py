@@ -12,21 +12,21 @@ from collections.abc import Collection, Iterator
 
 from sanpath.model import DIRECTIONS, Direction
 from sanpath.plugin import CollectorError, Failure, Item, Rows, histogram
-from sanpath_collectors.fio.buckets import bucket_limits, percentile, shares
-from sanpath_collectors.fio.logs.log import DIRECTION_OF, LATEST_MS, Log, LogName
+from sanpath_collectors.fio.buckets import bucket_limits, bucket_shares, percentile
+from sanpath_collectors.fio.logs.log import DIRECTION_BY_NUMBER, MAX_TIME_MS, Log, LogName
 from sanpath_collectors.fio.tables import LOAD
 
-_NS = 1e-9
-_HEAD = 3
+_NS_TO_SECONDS = 1e-9
+_FIELDS_BEFORE_COUNTS = 3
 _DEFAULT_PERIOD_MS = 1000
-_LARGEST_COUNT = 2**40
-"""More I/Os in one bucket of one line mean that the file is damaged."""
+_MAX_COUNT = 2**40
+"""More I/Os in a bucket of a line mean that the file is damaged."""
 
 
 class HistogramLog(Log):
     """Combines the lines of one time, reads and writes, into one row.
 
-    The rows are kept until the end, as only then it is known that the log is of one job.
+    The rows are kept until the end, because only then it is known that the log contains one job.
     """
 
     def __init__(self, load: str, name: LogName, versions: Collection[str] = ()) -> None:
@@ -44,10 +44,10 @@ class HistogramLog(Log):
         fields = line.split(b",")
         try:
             time_ms, ddir = int(fields[0]), int(fields[1])
-            counts = [int(field) for field in fields[_HEAD:]]
+            counts = [int(field) for field in fields[_FIELDS_BEFORE_COUNTS:]]
         except (ValueError, IndexError):
             return
-        if ddir not in DIRECTION_OF:
+        if ddir not in DIRECTION_BY_NUMBER:
             self._trims += 1
             return
         if not self._bucket_count:
@@ -59,20 +59,22 @@ class HistogramLog(Log):
         if (
             len(counts) != self._bucket_count
             or min(counts) < 0
-            or max(counts) >= _LARGEST_COUNT
-            or not 0 <= time_ms < LATEST_MS
+            or max(counts) >= _MAX_COUNT
+            or not 0 <= time_ms < MAX_TIME_MS
         ):
             return
         if self._time_ms is None:
             self._time_ms = time_ms
         if self._time_ms - time_ms >= (self._longest_ms or _DEFAULT_PERIOD_MS):
-            raise self.several_jobs()
+            raise self.several_jobs_error()
         if time_ms > self._time_ms:
             self._items += self._row(self._time_ms, time_ms - self._time_ms)
             self._longest_ms = max(self._longest_ms, time_ms - self._time_ms)
             self._time_ms = time_ms
-        previous = self._counts[DIRECTION_OF[ddir]]
-        self._counts[DIRECTION_OF[ddir]] = [count + added for count, added in zip(previous, counts, strict=True)]
+        previous = self._counts[DIRECTION_BY_NUMBER[ddir]]
+        self._counts[DIRECTION_BY_NUMBER[ddir]] = [
+            count + added for count, added in zip(previous, counts, strict=True)
+        ]
 
     def last_items(self) -> Iterator[Item]:
         """Yields all rows and the distribution."""
@@ -82,9 +84,11 @@ class HistogramLog(Log):
         yield from self._row(self._time_ms, _DEFAULT_PERIOD_MS)
         unit, limits = bucket_limits(self._bucket_count) or (1, [])
         for direction, counts in self._counts.items():
-            by_upper = {upper * unit * _NS: count for (_, upper), count in zip(limits, counts, strict=True)}
-            if buckets := shares(by_upper):
-                yield histogram(self.us(self._time_ms), self.load, direction, buckets)
+            by_upper = {
+                upper * unit * _NS_TO_SECONDS: count for (_, upper), count in zip(limits, counts, strict=True)
+            }
+            if buckets := bucket_shares(by_upper):
+                yield histogram(self.to_us(self._time_ms), self.load, direction, buckets)
 
     def _row(self, time_ms: int, period_ms: int) -> Iterator[Item]:
         if self._first_row_due:
@@ -93,7 +97,7 @@ class HistogramLog(Log):
             begin_ms = 0 if begin_ms < period_ms / 2 else begin_ms
             yield from self.begin(begin_ms)
             zeros: dict[str, list[int]] = {f"ops_{direction}_total": [0] for direction in DIRECTIONS}
-            yield Rows(LOAD, [self.load], [self.us(begin_ms)], dict(zeros))
+            yield Rows(LOAD, [self.load], [self.to_us(begin_ms)], dict(zeros))
         unit, limits = bucket_limits(self._bucket_count) or (1, [])
         values: dict[str, list[int | float | None]] = {}
         for direction, counts in self._counts.items():

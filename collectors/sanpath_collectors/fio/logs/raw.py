@@ -1,6 +1,6 @@
-"""Parses a log with a line for each I/O into counters a second and the latency distribution.
+"""Parses a log with a line for each I/O into counters for each second and the latency distribution.
 
-Such logs grow to gigabytes: the database aggregates a complete file, Python only what arrives in chunks.
+Such logs grow to gigabytes. DuckDB aggregates complete files; Python only aggregates chunks.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 
 from sanpath.model import DIRECTIONS, Direction
 from sanpath.plugin import Item, ResultFile, Rows, histogram
-from sanpath_collectors.fio.buckets import lower_limit, middle, percentile, upper_bounds
+from sanpath_collectors.fio.buckets import bucket_middle, lower_limit, percentile, upper_bounds
 from sanpath_collectors.fio.logs.log import (
-    DIRECTION_OF,
-    GAUGE_OF,
-    LARGEST,
-    LATEST_MS,
+    DIRECTION_BY_NUMBER,
+    GAUGE_BY_KIND,
+    MAX_TIME_MS,
+    MAX_VALUE,
     MIN_PLAUSIBLE_NS,
     Log,
     LogName,
@@ -25,9 +25,9 @@ from sanpath_collectors.fio.logs.log import (
 from sanpath_collectors.fio.tables import LOAD, LOG
 
 _WINDOW_MS = 1000
-"""I/Os of a second become one row."""
+"""The I/Os of each second become one row."""
 _MIN_OUTSTANDING = 0.1
-"""A job that does not wait between its I/Os has about one outstanding, or more."""
+"""Fewer outstanding I/Os are not plausible: a job without pauses between its I/Os has about one or more."""
 _COLUMNS = ("at_ms", "value", "ddir", "bs", "byte_offset", "priority", "issued")
 _TYPES = {"at_ms": "BIGINT", "value": "BIGINT", "ddir": "INTEGER", "bs": "BIGINT"}
 _SQL = """
@@ -66,8 +66,8 @@ class _Window:
 class RawLog(Log):
     """Sums up the I/Os of each second.
 
-    Lines of one job are in the order of completion. With per_job_logs=0 those of the next job follow: a second is
-    complete at the end of the log.
+    Lines of one job are in the order of completion. With per_job_logs=0 the lines of the next job follow. So no
+    second is complete before the end of the log.
     """
 
     def __init__(self, load: str, name: LogName, versions: Collection[str] = ()) -> None:
@@ -83,17 +83,17 @@ class RawLog(Log):
         self._seconds: dict[tuple[int, Direction], _Sums] = defaultdict(_Sums)
 
     def read(self, file: ResultFile) -> Iterator[Item]:
-        """Reads a complete log, aggregated by the database; by Python where the database cannot unpack the file."""
+        """Reads a complete log, aggregated by DuckDB, or by Python if DuckDB cannot decompress the file."""
         first = next(iter(file.chunks()), b"").partition(b"\n")[0]
         columns = {name: _TYPES.get(name, "VARCHAR") for name in _COLUMNS[: first.count(b",") + 1]}
         fields = parse_line(first)
-        self._base_ms = _base_ms(fields[0]) if fields is not None else 0
+        self._base_ms = _find_base_ms(fields[0]) if fields is not None else 0
         self.note_first_line(first)
         has_rows = False
-        limits = {"latest": LATEST_MS - 1, "largest": LARGEST - 1}
+        limits = {"latest": MAX_TIME_MS - 1, "largest": MAX_VALUE - 1}
         for row in file.query(columns, _SQL.format(base=self._base_ms, window=_WINDOW_MS, unit=self.unit, **limits)):
             has_rows = True
-            yield from self._queried(row)
+            yield from self._add_query_row(row)
         yield from self.finish() if has_rows else super().read(file)
 
     def read_line(self, line: bytes) -> Iterator[Item]:
@@ -103,12 +103,12 @@ class RawLog(Log):
         if fields is None:
             return
         time_ms, value, ddir, block_bytes = fields[0], fields[1] * self.unit, *fields[2:]
-        if ddir not in DIRECTION_OF:
+        if ddir not in DIRECTION_BY_NUMBER:
             self._trims += 1
             return
         if self._base_ms is None:
-            self._base_ms = _base_ms(time_ms)
-        direction = DIRECTION_OF[ddir]
+            self._base_ms = _find_base_ms(time_ms)
+        direction = DIRECTION_BY_NUMBER[ddir]
         self._seconds[max(0, time_ms - self._base_ms) // _WINDOW_MS, direction].add(1, block_bytes, value)
         self._max_values[direction] = max(self._max_values[direction], value)
         self._last_ms = max(self._last_ms, time_ms)
@@ -117,7 +117,7 @@ class RawLog(Log):
     def last_items(self) -> Iterator[Item]:
         """Yields the remaining seconds, and the distribution of all."""
         for (second, direction), sums in sorted(self._seconds.items()):
-            yield from self._add(second, direction, sums.ops, sums.moved_bytes, sums.value)
+            yield from self._add_ios(second, direction, sums.ops, sums.moved_bytes, sums.value)
         if self._window is None:
             return
         end = min(self._last_ms + 1, self._window_end_ms(self._window.second))
@@ -126,37 +126,38 @@ class RawLog(Log):
             for direction in DIRECTIONS:
                 bins = {str(lower): count for lower, count in self._buckets[direction].items()}
                 if buckets := upper_bounds(bins):
-                    yield histogram(self.us(end), self.load, direction, buckets)
-        yield from self._doubts(end)
+                    yield histogram(self.to_us(end), self.load, direction, buckets)
+        yield from self._unit_warnings(end)
 
-    def _doubts(self, end_ms: int) -> Iterator[Item]:
-        """Yields what speaks against the unit of the latencies. Of submission alone, nothing tells."""
+    def _unit_warnings(self, end_ms: int) -> Iterator[Item]:
+        """Yields a warning if the unit of the latencies is doubtful. For submission latencies no value is
+        implausible, so only the lines can show the unit."""
         latency_ns, ops = (sum(getattr(sums, name) for sums in self._totals.values()) for name in ("value", "ops"))
         outstanding = latency_ns / (1e6 * (end_ms - self._begin_ms))
         if self.kind in ("lat", "clat") and self.unit == 1 and latency_ns < MIN_PLAUSIBLE_NS * ops:
-            yield self.doubted_unit(end_ms, "latencies below a microsecond")
+            yield self.unit_warning(end_ms, "latencies below a microsecond")
         elif self.kind in ("lat", "clat") and self.unit_is_doubtful and outstanding < _MIN_OUTSTANDING:
             symptom = f"{outstanding:.1g} I/Os outstanding by these latencies"
-            yield self.doubted_unit(end_ms, f"{symptom}, too few unless the job waited between its I/Os")
+            yield self.unit_warning(end_ms, f"{symptom}, too few unless the job waited between its I/Os")
         elif self.kind == "slat" and self.unit_is_doubtful:
-            yield self.doubted_unit(end_ms, "its lines do not tell the unit of the latencies")
+            yield self.unit_warning(end_ms, "its lines do not tell the unit of the latencies")
 
-    def _queried(self, row: tuple[int | float | str | None, ...]) -> Iterator[Item]:
+    def _add_query_row(self, row: tuple[int | float | str | None, ...]) -> Iterator[Item]:
         second, ddir, ops, moved_bytes, value, max_value, last_ms, bucket = (
             None if v is None else int(v) for v in row
         )
-        if ddir is None or ddir not in DIRECTION_OF:
+        if ddir is None or ddir not in DIRECTION_BY_NUMBER:
             self._trims += (ops or 0) if second is not None else 0
             return
-        direction = DIRECTION_OF[ddir]
+        direction = DIRECTION_BY_NUMBER[ddir]
         if second is not None:
-            yield from self._add(second, direction, ops or 0, moved_bytes or 0, value or 0)
+            yield from self._add_ios(second, direction, ops or 0, moved_bytes or 0, value or 0)
             self._max_values[direction] = max(self._max_values[direction], max_value or 0)
             self._last_ms = max(self._last_ms, last_ms or 0)
         elif bucket is not None:
             self._buckets[direction][bucket] += ops or 0
 
-    def _add(self, second: int, direction: Direction, ops: int, moved_bytes: int, value: int) -> Iterator[Item]:
+    def _add_ios(self, second: int, direction: Direction, ops: int, moved_bytes: int, value: int) -> Iterator[Item]:
         if self._window is None:
             self._window = _Window(second)
             self._begin_ms = self._window_end_ms(second - 1)
@@ -182,7 +183,7 @@ class RawLog(Log):
         yield Rows(LOAD, [self.load], [seen_us], {name: [value] for name, value in values.items()})
         if self.kind in ("clat", "slat"):
             means = {
-                f"{GAUGE_OF[self.kind]}_{direction}": [sums.value / sums.ops]
+                f"{GAUGE_BY_KIND[self.kind]}_{direction}": [sums.value / sums.ops]
                 for direction, sums in window.sums.items()
                 if sums.ops
             }
@@ -191,13 +192,14 @@ class RawLog(Log):
                 yield Rows(LOG, [self.load], [seen_us], dict(means), covers_seconds=[covered_seconds])
 
     def _distribution(self, direction: Direction) -> Mapping[str, int | None]:
-        counts = {middle(lower): count for lower, count in self._buckets[direction].items()}
+        counts = {bucket_middle(lower): count for lower, count in self._buckets[direction].items()}
         return {
             f"latency_seconds_max_{direction}": self._max_values[direction] if counts else None,
             **{f"latency_seconds_p{p}_{direction}": percentile(counts, p / 100) for p in (50, 95, 99)},
         }
 
 
-def _base_ms(first_ms: int) -> int:
-    """Begin of the first second: 0, the start of the job, or the first line if that is later."""
+def _find_base_ms(first_ms: int) -> int:
+    """Begin of the first window: 0, the start of the job, or the time of the first line if it is a second or
+    later."""
     return 0 if first_ms < _WINDOW_MS else first_ms

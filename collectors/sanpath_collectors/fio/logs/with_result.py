@@ -1,7 +1,7 @@
-"""Joins the logs of a run with its result: the result says how much was done and when, its logs how that went.
+"""Joins the logs of a run with its result. Both count the same I/Os.
 
-The result alone is one figure for each job, and the logs alone have neither a date nor the settings of the jobs. Both
-count the same I/Os.
+The result contains the totals, the time and the settings, but only one figure for each job. The logs contain the
+course over time, but neither the date nor the settings.
 """
 
 from __future__ import annotations
@@ -14,38 +14,39 @@ from numpy.typing import NDArray
 
 from sanpath.model import DIRECTIONS
 from sanpath.plugin import LOAD_COUNTERS, CollectorError, Event, Item, Rows, SourceEntity, warning
-from sanpath_collectors.fio.logs.joined import JobSeries, Series
+from sanpath_collectors.fio.logs.join import JobSeries, Series
 from sanpath_collectors.fio.tables import LOAD, rows
 
 _PREFIX = re.compile(r'"write_(?:bw|iops|lat|hist)_log"\s*:\s*"([^"]+)"')
 _COUNTERS = tuple(column.metric for column in LOAD_COUNTERS)
 _OPERATIONS, _BYTES = ([f"{what}_{direction}_total" for direction in DIRECTIONS] for what in ("ops", "bytes"))
 _TOLERANCE = 0.02
-"""A log of the same run is as long as its result, and counts as much. Sums over the windows of fio 3.33 and its
-result differ by 0.01 %."""
+"""Ratio by which length and counters of a log may differ from those of its result. With fio 3.33, sums over the
+windows differ by 0.01 %."""
 _TOLERANCE_US = 1_000_000
 """fio prints its result some time after the end of the jobs."""
 _LOST_WINDOWS = 2.0
-"""Windows that may not be logged: one that has not ended when its job does, and the one before it."""
+"""Number of windows at the end that may be missing in a log: one that had not ended with its job, and one before."""
 
 _Sample = tuple[str, int, Mapping[str, int | float | None]]
 """Load, time in microseconds, and metric → value."""
 
 
-def prefix_of_logs(head: str) -> str:
-    """The prefix of the logs of a run, as its JSON has it; "": it has no logs, or those of its jobs differ.
+def find_log_prefix(head: str) -> str:
+    """The prefix of a run's logs, from its JSON. "": the run has no logs, or its jobs have different prefixes.
 
-    >>> prefix_of_logs('{"job options" : {"write_bw_log" : "/tmp/db", "write_lat_log" : "/tmp/db"}}')
+    >>> find_log_prefix('{"job options" : {"write_bw_log" : "/tmp/db", "write_lat_log" : "/tmp/db"}}')
     'db'
     """
     prefixes = {re.split(r"[/\\\\]", prefix)[-1].replace(",", ";") for prefix in _PREFIX.findall(head)}
     return prefixes.pop() if len(prefixes) == 1 else ""
 
 
-class LogsOfResult:
-    """Adds what the logs count to the items of a result.
+class ResultWithLogs:
+    """Adds the counters of the logs to the items of a result.
 
-    `load`: the local id of the load of all jobs. `read_jobs`: version of fio → what the logs of each job count.
+    `load`: local id of the load of all jobs. `read_jobs`: function that returns the counters of each job's logs,
+    given the versions of fio.
     """
 
     def __init__(self, load: str, read_jobs: Callable[[frozenset[str]], Sequence[JobSeries]]) -> None:
@@ -55,13 +56,13 @@ class LogsOfResult:
         self._series: Mapping[str, Sequence[JobSeries]] | None = None
         self._left_out = ""
 
-    def joined(self, items: Iterable[Item]) -> Iterator[Item]:
+    def join(self, items: Iterable[Item]) -> Iterator[Item]:
         """Yields the items of the result, with a sample for each window of the logs."""
         begin: Event | None = None
         seen_us = 0
         for item in items:
             if begin is not None:
-                yield from self._step(begin, item)
+                yield from self._step_items(begin, item)
                 begin = None
             elif isinstance(item, Event) and item.name == "step-begin":
                 if item.detail.get("summary"):
@@ -71,28 +72,28 @@ class LogsOfResult:
                 yield item
             else:
                 if isinstance(item, SourceEntity) and item.kind == "load":
-                    self._note(item)
+                    self._note_load(item)
                 yield item
             seen_us = max(seen_us, item.seen) if isinstance(item, Event) else seen_us
         if self._left_out:
             text = f"the logs that lie beside this result are not counted: {self._left_out}"
             yield warning(seen_us, "logs-left-out", text)
 
-    def _note(self, load: SourceEntity) -> None:
+    def _note_load(self, load: SourceEntity) -> None:
         if load.local_id != self._load:
             self._loads.append(load.local_id)
         if version := load.attributes.get("engine_version"):
             self._versions |= {str(version)}
 
-    def _step(self, begin: Event, item: Item) -> Iterator[Item]:
-        """Yields the begin of a step and the item after it, which has its single figures."""
+    def _step_items(self, begin: Event, item: Item) -> Iterator[Item]:
+        """Yields the begin of a step and the item after it, which contains its totals."""
         if self._series is None:
             self._series = self._series_of_loads()
         if isinstance(item, Rows) and item.table is LOAD:
-            with_windows = self._with_windows(item, self._series)
+            with_windows = self._add_windows(item, self._series)
             if len(with_windows.entity) > len(item.entity):
-                # The step has more than a single figure now, but disks still have one for all of it: no part of it
-                # may be left out as a ramp.
+                # The step is no summary any more. But its disks still have a single figure for all of it, so a ramp-
+                # end event at its begin prevents that any part is left out as a ramp.
                 detail = {key: value for key, value in begin.detail.items() if key != "summary"}
                 yield Event(begin.seen, begin.name, detail)
                 begin, item = Event(begin.seen, "ramp-end", detail), with_windows
@@ -100,7 +101,7 @@ class LogsOfResult:
         yield item
 
     def _series_of_loads(self) -> Mapping[str, Sequence[JobSeries]]:
-        """Load → the jobs that it stands for: fio numbers the logs in the order of the jobs."""
+        """Load → the jobs that it consists of. fio numbers the logs in the order of the jobs."""
         try:
             jobs = self._read_jobs(self._versions)
         except CollectorError as error:
@@ -113,17 +114,17 @@ class LogsOfResult:
         self._left_out = f"it has {len(self._loads)} jobs, and there are logs of {len(jobs)}"
         return {}
 
-    def _with_windows(self, result: Rows, series: Mapping[str, Sequence[JobSeries]]) -> Rows:
+    def _add_windows(self, result: Rows, series: Mapping[str, Sequence[JobSeries]]) -> Rows:
         samples: list[_Sample] = []
         for load in dict.fromkeys(result.entity):
-            own: list[_Sample] = [
+            load_samples: list[_Sample] = [
                 (load, result.seen[number], {metric: column[number] for metric, column in result.values.items()})
                 for number, entity in enumerate(result.entity)
                 if entity == load
             ]
-            if load in series and len(own) == 2:
-                own[1:1] = self._windows(own[0], own[1], series[load])
-            samples += own
+            if load in series and len(load_samples) == 2:
+                load_samples[1:1] = self._windows(load_samples[0], load_samples[1], series[load])
+            samples += load_samples
         return rows(LOAD, samples)
 
     def _windows(self, first: _Sample, last: _Sample, jobs: Sequence[JobSeries]) -> Iterator[_Sample]:
@@ -131,38 +132,40 @@ class LogsOfResult:
         load, begin_us, at_begin = first
         _, end_us, at_end = last
         totals = {metric: float(total) for metric in _COUNTERS if (total := at_end.get(metric))}
-        counted = _counted([job.moved(0 if job.clock == "utc" else begin_us) for job in jobs], totals)
+        counted = _merge_counters([job.shifted(0 if job.clock == "utc" else begin_us) for job in jobs], totals)
         fitting = {metric: each for metric, each in counted.items() if _fits(each, totals[metric], begin_us, end_us)}
         name = load.rpartition("/")[2]
         if not totals.keys() & set(_OPERATIONS) <= counted.keys():
             self._left_out = f"those of {name} have no operations; those of iops, or of bw, have"
             return
-        # A sum of latencies follows from means of other windows than those of the operations, and may be missing.
+        # A sum of latencies may be missing: its means have other windows than the operations.
         if (counted.keys() - fitting.keys()) & {*_OPERATIONS, *_BYTES}:
             self._left_out = f"those of {name} have other figures, or ran at another time or for longer"
             return
         times = fitting[next(metric for metric in _OPERATIONS if metric in fitting)][0][0]
         window_us = float(np.median(np.diff(times)))
         within = times[(times > begin_us) & (times < end_us - window_us / 2)]
-        columns = {metric: _sums(each, within, totals[metric]) for metric, each in fitting.items()}
+        columns = {metric: _sum_at(each, within, totals[metric]) for metric, each in fitting.items()}
         zeros = {metric: value for metric, value in at_begin.items() if metric not in totals}
         for number, time_us in enumerate(within.tolist()):
             yield load, round(time_us), {**zeros, **{metric: column[number] for metric, column in columns.items()}}
 
 
-def _counted(jobs: Sequence[Mapping[str, Series]], totals: Mapping[str, float]) -> Mapping[str, Sequence[Series]]:
-    """The counters that the logs of all jobs have. Of directions of which they have only the bytes, an I/O has the
-    mean size."""
+def _merge_counters(
+    jobs: Sequence[Mapping[str, Series]], totals: Mapping[str, float]
+) -> Mapping[str, Sequence[Series]]:
+    """The counters that the logs of all jobs contain. If they contain only the bytes of a direction, its operations
+    are computed with the mean I/O size."""
     counted = {metric: [job[metric] for job in jobs] for metric in totals if all(metric in job for job in jobs)}
-    for operations, moved in zip(_OPERATIONS, _BYTES, strict=True):
-        if operations in totals and operations not in counted and moved in counted:
-            share = totals[operations] / totals[moved]
-            counted[operations] = [(times, share * values) for times, values in counted[moved]]
+    for estimate_operations, moved in zip(_OPERATIONS, _BYTES, strict=True):
+        if estimate_operations in totals and estimate_operations not in counted and moved in counted:
+            share = totals[estimate_operations] / totals[moved]
+            counted[estimate_operations] = [(times, share * values) for times, values in counted[moved]]
     return counted
 
 
 def _fits(series: Sequence[Series], total: float, begin_us: int, end_us: int) -> bool:
-    """Whether counters of the jobs of a load are those of its result, but for the last windows."""
+    """Whether the counters of a load's jobs match its result, except for the last windows."""
     times = [times for times, _ in series]
     if any(len(each) < 2 for each in times):
         return False
@@ -177,7 +180,7 @@ def _fits(series: Sequence[Series], total: float, begin_us: int, end_us: int) ->
     return bool((1 - _TOLERANCE) * counted <= total <= (1 + _TOLERANCE) * (counted + 2 * missing))
 
 
-def _sums(series: Sequence[Series], times: NDArray[np.float64], total: float) -> list[int]:
-    """The counters of all jobs together at some times."""
+def _sum_at(series: Sequence[Series], times: NDArray[np.float64], total: float) -> list[int]:
+    """The counters of all jobs, summed up at these times."""
     sums = sum((np.interp(times, *each) for each in series), np.zeros(len(times)))
     return [round(value) for value in np.minimum(sums, total).tolist()]

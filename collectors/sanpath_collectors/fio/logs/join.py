@@ -1,8 +1,8 @@
-"""Joins the logs of one run: those of one job are one load.
+"""Joins the logs of one run. The logs of one job become one load.
 
-One log of a job has its operations, another their mean latency, a third its bytes. Their windows do not end at the
-same millisecond, so counters are interpolated. Logs with a line for each I/O all count the same I/Os: each figure is
-taken from one of them.
+One log of a job contains its operations, another their mean latency, a third its bytes. Their windows do not end at
+the same millisecond, so counters are interpolated. Logs with a line for each I/O all count the same I/Os, so each
+figure is taken from only one of them.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from sanpath.plugin import (
     SourceLink,
     warning,
 )
-from sanpath_collectors.fio.logs.log import GAUGE_OF, Kind, Log, partial
+from sanpath_collectors.fio.logs.log import GAUGE_BY_KIND, Kind, Log, partial_log_warning
 from sanpath_collectors.fio.tables import LOAD, LOG
 
 _ORDER: Sequence[Kind] = ("lat", "iops", "bw", "clat", "slat", "clat_hist")
-"""The first log with a counter gives it. Of logs with a line for each I/O, `lat` gives all."""
+"""A counter is taken from the first log in this order that has it. A `lat` log with a line for each I/O has all."""
 _OPS = tuple(f"ops_{direction}_total" for direction in DIRECTIONS)
 _LATENCIES = tuple(f"latency_seconds_{direction}_total" for direction in DIRECTIONS)
-_TOGETHER = 0.5
-"""Jobs whose logs say that they began within this share of the shortest job began together: a log is written some
-time after the end of its job."""
+_SAME_BEGIN_RATIO = 0.5
+"""Jobs began together if the difference of their begins is at most this share of the shortest job. Begins are
+imprecise, because they are computed from the time when a log was written, some time after the end of its job."""
 
 _CHUNK_ROWS = 10_000
 """Rows that are yielded together, so that memory does not grow with the log."""
@@ -51,8 +51,8 @@ _Arrays = tuple["array[float]", "array[float]"]
 
 @dataclass(slots=True)
 class _Part:
-    """What one log gives. Times are in microseconds on its clock. `counters`, `means`: metric → its values. `covers`:
-    metric → how many seconds each of its means covers."""
+    """The contents of one log. Times are in microseconds on its clock. `counters`, `means`: metric → series.
+    `statistics`: metric → (time, value). `covers`: metric → how many seconds each mean covers."""
 
     job: str
     kind: Kind
@@ -71,41 +71,41 @@ class _Part:
 
 @dataclass(frozen=True, slots=True)
 class JobSeries:
-    """What the logs of one job count. `counters`: metric → its values."""
+    """The counters in the logs of one job. `counters`: metric → series."""
 
     clock: ResultClock
     counters: Mapping[str, Series]
 
-    def moved(self, by_us: int) -> Mapping[str, Series]:
-        """The counters with later times."""
+    def shifted(self, by_us: int) -> Mapping[str, Series]:
+        """The counters, with `by_us` added to all times."""
         return {metric: (times + by_us, values) for metric, (times, values) in self.counters.items()}
 
 
-def series_of_jobs(logs: Sequence[tuple[Log, ResultFile]]) -> Sequence[JobSeries]:
-    """What the logs of each job of a run count, in the order of the jobs. Raises CollectorError if one cannot be
+def read_job_series(logs: Sequence[tuple[Log, ResultFile]]) -> Sequence[JobSeries]:
+    """Reads the counters of each job of a run, in the order of the jobs. Raises CollectorError if a log cannot be
     read."""
     jobs: dict[str, list[_Part]] = defaultdict(list)
     for log, file in logs:
-        jobs[log.job].append(_part(log, file))
+        jobs[log.job].append(_read_part(log, file))
     numbered = sorted(jobs, key=lambda job: (len(job), job))
-    return [JobSeries(jobs[job][0].clock, _counted(jobs[job])) for job in numbered]
+    return [JobSeries(jobs[job][0].clock, _merge_counters(jobs[job])) for job in numbered]
 
 
-def read_joined(logs: Sequence[tuple[Log, ResultFile]]) -> Iterator[tuple[ResultClock, Item]]:
+def read_joined_logs(logs: Sequence[tuple[Log, ResultFile]]) -> Iterator[tuple[ResultClock, Item]]:
     """Yields the items of the logs of one run, with their clock. Raises CollectorError if none holds an I/O."""
     jobs: dict[str, list[_Part]] = defaultdict(list)
     failures: list[CollectorError] = []
     for log, file in logs:
         try:
-            jobs[log.load].append(_part(log, file))
+            jobs[log.load].append(_read_part(log, file))
         except CollectorError as error:
             failures.append(error)
-    parts = [part for of_job in jobs.values() for part in of_job]
+    parts = [part for job_parts in jobs.values() for part in job_parts]
     if not parts:
         raise failures[0] if failures else CollectorError(Failure.UNREADABLE, "no log")
     clock = parts[0].clock
-    joined = {load: [part for part in of_job if part.clock == clock] for load, of_job in jobs.items()}
-    begins = _begins({load: of_job for load, of_job in joined.items() if of_job}, clock)
+    joined = {load: [part for part in job_parts if part.clock == clock] for load, job_parts in jobs.items()}
+    begins = _begin_times_us({load: job_parts for load, job_parts in joined.items() if job_parts}, clock)
     remarks = [str(error) for error in failures]
     if len(begins) > 1 and clock == "elapsed":
         how = "each ended when its logs were written" if any(begins.values()) else "they began together"
@@ -114,13 +114,13 @@ def read_joined(logs: Sequence[tuple[Log, ResultFile]]) -> Iterator[tuple[Result
         others = "without" if clock == "utc" else "with"
         remarks.append(f"{left_out} logs {others} the time of day cannot be joined to the others, and are left out")
     for number, (load, begin_us) in enumerate(begins.items()):
-        for item in _job(load, number, joined[load], remarks if number == 0 else ()):
-            yield clock, _later(item, begin_us)
+        for item in _job_items(load, number, joined[load], remarks if number == 0 else ()):
+            yield clock, _shift(item, begin_us)
 
 
-def _part(log: Log, file: ResultFile) -> _Part:
-    counters: dict[str, _Arrays] = defaultdict(_arrays)
-    means: dict[str, _Arrays] = defaultdict(_arrays)
+def _read_part(log: Log, file: ResultFile) -> _Part:
+    counters: dict[str, _Arrays] = defaultdict(_new_arrays)
+    means: dict[str, _Arrays] = defaultdict(_new_arrays)
     part = _Part(log.job, log.kind, log.clock, file.modified_us)
     for item in log.read(file):
         match item:
@@ -156,25 +156,25 @@ def _part(log: Log, file: ResultFile) -> _Part:
     return part
 
 
-def _arrays() -> _Arrays:
+def _new_arrays() -> _Arrays:
     return array("d"), array("d")
 
 
-def _begins(jobs: Mapping[str, Sequence[_Part]], clock: ResultClock) -> Mapping[str, int]:
-    """When the times of each job begin, in microseconds after those of the first job."""
+def _begin_times_us(jobs: Mapping[str, Sequence[_Part]], clock: ResultClock) -> Mapping[str, int]:
+    """Begin of each job, in microseconds after the begin of the first job."""
     if clock == "utc":
         return dict.fromkeys(jobs, 0)
     ends = {load: max(part.end_us for part in parts) for load, parts in jobs.items()}
     began = {load: max(part.modified_us for part in parts) - ends[load] for load, parts in jobs.items()}
     first_us, begins = 0, {}
     for number, load in enumerate(sorted(began, key=lambda load: began[load])):
-        if not number or began[load] - first_us > _TOGETHER * min(ends.values()):
+        if not number or began[load] - first_us > _SAME_BEGIN_RATIO * min(ends.values()):
             first_us = began[load]
         begins[load] = first_us
     return {load: begins[load] - min(begins.values()) for load in jobs}
 
 
-def _later(item: Item, by_us: int) -> Item:
+def _shift(item: Item, by_us: int) -> Item:
     match item:
         case Rows():
             return Rows(
@@ -190,14 +190,14 @@ def _later(item: Item, by_us: int) -> Item:
             return item
 
 
-def _job(load: str, number: int, parts: Sequence[_Part], remarks: Sequence[str]) -> Iterator[Item]:
+def _job_items(load: str, number: int, parts: Sequence[_Part], remarks: Sequence[str]) -> Iterator[Item]:
     """Yields the items of one job."""
     parts = sorted(parts, key=lambda part: _ORDER.index(part.kind))
     begin_us, end_us = min(part.begin_us for part in parts), max(part.end_us for part in parts)
     step = LoadStep(name=parts[0].job, loads=(load,), offered=None, group=number)
     yield from parts[0].inventory
     yield step.event("step-begin", begin_us)
-    counters = _counted(parts)
+    counters = _merge_counters(parts)
     is_complete = any(ops in counters and wait in counters for ops, wait in zip(_OPS, _LATENCIES, strict=True))
     for part in parts:
         yield from _mean_rows(load, part) if not is_complete or part.kind != "lat" else ()
@@ -208,24 +208,24 @@ def _job(load: str, number: int, parts: Sequence[_Part], remarks: Sequence[str])
     for text in remarks:
         yield warning(begin_us, "several-logs", text)
     if not is_complete:
-        yield partial(end_us, [part.kind for part in parts])
+        yield partial_log_warning(end_us, [part.kind for part in parts])
     yield step.event("step-end", end_us)
 
 
-def _counted(parts: Sequence[_Part]) -> Mapping[str, Series]:
-    """The counters of a job: metric → its values. The sums of latencies may follow from their means."""
+def _merge_counters(parts: Sequence[_Part]) -> Mapping[str, Series]:
+    """The counters of a job: metric → series. If no log has sums of latencies, they are computed from means."""
     parts = sorted(parts, key=lambda part: _ORDER.index(part.kind))
     counters = {metric: part.counters[metric] for part in reversed(parts) for metric in part.counters}
     means = {metric: part.means[metric] for part in reversed(parts) for metric in part.means}
     if not any(metric in counters for metric in _LATENCIES):
-        counters |= _latencies(counters, means)
+        counters |= _latency_sums(counters, means)
     return counters
 
 
-def _latencies(counters: Mapping[str, Series], means: Mapping[str, Series]) -> Iterator[tuple[str, Series]]:
-    """Yields the sums of latencies: the operations of each window times their mean latency."""
+def _latency_sums(counters: Mapping[str, Series], means: Mapping[str, Series]) -> Iterator[tuple[str, Series]]:
+    """Yields (metric, series) of the sums of latencies: operations of each window times their mean latency."""
     for direction, ops, latency in zip(DIRECTIONS, _OPS, _LATENCIES, strict=True):
-        lat, clat, slat = (f"{GAUGE_OF[kind]}_{direction}" for kind in ("lat", "clat", "slat"))
+        lat, clat, slat = (f"{GAUGE_BY_KIND[kind]}_{direction}" for kind in ("lat", "clat", "slat"))
         added = [means[lat]] if lat in means else [means[part] for part in (clat, slat) if part in means]
         if ops not in counters or not added or (lat not in means and len(added) < 2):
             continue
@@ -238,7 +238,7 @@ def _latencies(counters: Mapping[str, Series], means: Mapping[str, Series]) -> I
 
 
 def _mean_until(series: Series, ends: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The mean of the window that contains each interval, given by its end. After the last window it is unchanged."""
+    """The mean that holds at each of these ends of intervals. After the last window, its mean is used."""
     times, values = series
     return values[np.minimum(np.searchsorted(times, ends), len(values) - 1)]
 
@@ -246,11 +246,11 @@ def _mean_until(series: Series, ends: NDArray[np.float64]) -> NDArray[np.float64
 def _counter_rows(
     load: str, counters: Mapping[str, Series], statistics: Sequence[Mapping[str, Sequence[tuple[int, int | float]]]]
 ) -> Iterator[Rows]:
-    """Yields all counters at the times of the first one, and percentiles at the nearest of them."""
+    """Yields rows with all counters at the times of the first counter, and percentiles at the nearest such time."""
     grid = next((counters[metric][0] for metric in (*_OPS, *counters) if metric in counters), None)
     if grid is None:
         return
-    found = {metric: samples for of_part in reversed(statistics) for metric, samples in of_part.items()}
+    found = {metric: samples for metrics in reversed(statistics) for metric, samples in metrics.items()}
     nearest = {
         metric: {int(np.argmin(np.abs(grid - seen_us))): value for seen_us, value in samples}
         for metric, samples in found.items()
@@ -269,7 +269,7 @@ def _counter_rows(
 
 
 def _mean_rows(load: str, part: _Part) -> Iterator[Rows]:
-    """Yields the means of a log as they are."""
+    """Yields the means of a log as they were written."""
     for metric, (times, values) in part.means.items():
         covers = part.covers[metric]
         for start in range(0, len(times), _CHUNK_ROWS):

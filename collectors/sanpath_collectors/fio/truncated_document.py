@@ -1,4 +1,4 @@
-"""What is whole of a JSON document of fio that was cut: its jobs before the cut. Pure."""
+"""Parses the complete jobs of a truncated JSON document of fio. Pure."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from sanpath.plugin import json_object, read_json, read_whole_items
 _JOBS = re.compile(r',?\s{0,64}"(jobs|client_stats)"\s{0,8}:\s{0,8}\[')
 
 
-def whole_jobs(text: str) -> dict[str, Any] | None:
-    """Return a document with the entries of jobs that are whole, and what stands before them; None: there are none.
+def parse_complete_jobs(text: str) -> dict[str, Any] | None:
+    """Return a document with the complete job entries and the keys before them. None: no job is complete.
 
-    >>> whole_jobs('{"fio version": "fio-3.33", "jobs": [{"jobname": "a"}, {"jobname": "b')
+    >>> parse_complete_jobs('{"fio version": "fio-3.33", "jobs": [{"jobname": "a"}, {"jobname": "b')
     {'fio version': 'fio-3.33', 'jobs': [{'jobname': 'a'}]}
     """
     found = _JOBS.search(text)
