@@ -23,20 +23,22 @@ from __future__ import annotations
 
 import re
 from calendar import timegm
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sanpath.model import DIRECTIONS, Direction
-from sanpath.plugin import common_value
+from sanpath.plugin import LoadProfile, common_value
 from sanpath_collectors.fio import throughput
 from sanpath_collectors.fio.formats.normal_header import (
     Header,
     Headers,
+    JobHeaders,
     parse_abbreviated,
     parse_rounded_bytes,
     profile_from_headers,
 )
 from sanpath_collectors.fio.job_profile import (
+    Remark,
     depth_not_reached_remark,
     is_depth_unreached,
     latency_target_remark,
@@ -209,14 +211,8 @@ class Entry:
             jobs = headers.of_group(self.host, self.group)
         else:
             jobs = headers.of_job(self.host, self.group, self.name)
-        job_headers = jobs.distinct
-        load_profile = profile_from_headers(jobs, self.processes, version, command_options)
-        if self._has_latency_target:
-            in_flight = load_profile.in_flight if load_profile.synchronous else None
-            load_profile = replace(load_profile, in_flight=in_flight, rate_limited=True)
-        elif not job_headers and (depth := self._steady_depth()) is not None:
-            load_profile = replace(load_profile, in_flight=depth * self.processes)
-        reads, writes, trims, flushes = self.issued or self._estimate_issued(job_headers)
+        load_profile = self._profile(jobs, version, command_options)
+        reads, writes, trims, flushes = self.issued or self._estimate_issued(jobs.distinct)
         if self._unified and load_profile.read_ratio == 0.0:
             reads, writes = writes, reads
             self._by_direction = dict(zip(DIRECTIONS, reversed(self._by_direction.values()), strict=True))
@@ -224,31 +220,18 @@ class Entry:
         latencies = {direction: self._latency_of(direction, ops) for direction, ops in issued.items()}
         samples: dict[str, Number] = {}
         for direction, ops in issued.items():
-            samples |= self._match_totals(direction, ops, job_headers) | latencies[direction].samples(direction)
+            samples |= self._total_samples(direction, ops, jobs.distinct) | latencies[direction].samples(direction)
             samples |= self._throughput_samples(direction)
         samples |= self._flush_samples(reads + writes, flushes)
-        remarks = [*latency_remarks(name, latencies.values())]
-        if self.issued is None:
-            remarks.append(
-                ("no-count", f"{name} has no line of the I/Os that were issued: they follow from its rates, rounded")
-            )
         waited_ns = sum((latency.mean_ns or 0.0) * latency.ops for latency in latencies.values())
         in_flight = waited_ns / (1e6 * self._runtime_ms) if self._runtime_ms else None
-        if is_depth_unreached(load_profile, self.processes, self._levels, self._cpu_percent, in_flight):
-            remarks.append(depth_not_reached_remark(name, load_profile, self.processes, self._levels))
+        unreached = is_depth_unreached(load_profile, self.processes, self._levels, self._cpu_percent, in_flight)
+        remarks = [*latency_remarks(name, latencies.values()), *self._remarks(name, load_profile, jobs, unreached)]
+        if unreached:
             load_profile = replace(load_profile, in_flight=None, asked_in_flight=load_profile.in_flight)
-        elif self._has_latency_target and load_profile.in_flight is None:
-            remarks.append(latency_target_remark(name))
-        elif job_headers and load_profile.in_flight is None:
-            processes_text = f"{self.processes} processes of jobs with different queue depths"
-            remarks.append(
-                ("mixed-jobs", f"{name} stands for {processes_text}: how many I/Os are outstanding is not known")
-            )
-        if self._unified and load_profile.read_ratio is None:
-            remarks.append(unified_remark(name))
         if trims:
             remarks.append(("trims", f"{name} has trimmed {trims:,} times; trims are not read"))
-        options = {"rw": job_headers[0].rw, "ioengine": job_headers[0].engine} if jobs.number == 1 else {}
+        options = {"rw": jobs.distinct[0].rw, "ioengine": jobs.distinct[0].engine} if jobs.number == 1 else {}
         own_ms = {direction: figures.runtime_ms for direction, figures in self._by_direction.items()}
         return JobStatus(
             name=name,
@@ -264,6 +247,31 @@ class Entry:
             remarks=remarks,
             runtimes_ms=sequential_runtimes(options, own_ms, 0) if issued["read"] and issued["write"] else {},
         )
+
+    def _profile(self, jobs: JobHeaders, version: str | None, command_options: Mapping[str, str]) -> LoadProfile:
+        """The load profile, from the headers of its jobs and the depths that it kept."""
+        load_profile = profile_from_headers(jobs, self.processes, version, command_options)
+        if self._has_latency_target:
+            in_flight = load_profile.in_flight if load_profile.synchronous else None
+            return replace(load_profile, in_flight=in_flight, rate_limited=True)
+        if not jobs.distinct and (depth := self._steady_depth()) is not None:
+            return replace(load_profile, in_flight=depth * self.processes)
+        return load_profile
+
+    def _remarks(self, name: str, profile: LoadProfile, jobs: JobHeaders, unreached: bool) -> Iterator[Remark]:
+        """Yields what limits the use of its figures. `unreached`: it did not reach its configured queue depth."""
+        if self.issued is None:
+            text = f"{name} has no line of the I/Os that were issued: they follow from its rates, rounded"
+            yield "no-count", text
+        if unreached:
+            yield depth_not_reached_remark(name, profile, self.processes, self._levels)
+        elif self._has_latency_target and profile.in_flight is None:
+            yield latency_target_remark(name)
+        elif jobs.distinct and profile.in_flight is None:
+            processes_text = f"{self.processes} processes of jobs with different queue depths"
+            yield "mixed-jobs", f"{name} stands for {processes_text}: how many I/Os are outstanding is not known"
+        if self._unified and profile.read_ratio is None:
+            yield unified_remark(name)
 
     @property
     def has_run(self) -> bool:
@@ -331,7 +339,7 @@ class Entry:
             for percent, value in _PERCENTILE.findall(line):
                 figures.percentiles_ns[int(percent)] = int(value) * self._unit_ns
 
-    def _match_totals(self, direction: Direction, ops: int, headers: Sequence[Header]) -> dict[str, Number]:
+    def _total_samples(self, direction: Direction, ops: int, headers: Sequence[Header]) -> dict[str, Number]:
         figures = self._by_direction[direction]
         exact_bytes = ops * (common_value(header.block_bytes(direction) for header in headers) or 0.0)
         moved_bytes = (
