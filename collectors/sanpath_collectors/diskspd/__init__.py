@@ -1,4 +1,4 @@
-"""DiskSpd: the result that it prints at its end, as text or as XML (-Rxml)."""
+"""DiskSpd: the result that it prints when it ends, as text or as XML (-Rxml)."""
 
 from sanpath.plugin import Spec
 from sanpath_collectors.diskspd.tables import HOST, LOAD

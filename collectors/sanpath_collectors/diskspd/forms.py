@@ -1,4 +1,4 @@
-"""Parses the text of a file into timespans, in either format; a file may contain several results."""
+"""Parses a file into timespans, in either format. A file may contain several results."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 from sanpath_collectors.diskspd.outcome import SpanOutcome
-from sanpath_collectors.diskspd.parse import TextForm
-from sanpath_collectors.diskspd.parse_xml import XmlForm
+from sanpath_collectors.diskspd.parse import TextParser
+from sanpath_collectors.diskspd.parse_xml import XmlParser
 
 _BEGIN, _END = "<Results>", "</Results>"
 _TEXT = re.compile(
@@ -24,15 +24,15 @@ def is_result(head: str) -> bool:
 
 
 class ResultParser:
-    """Passes text to the parser of its format: everything between <Results> and </Results> is XML.
+    """Passes text to the parser of its format. Everything between <Results> and </Results> is XML.
 
     `remarks`: (code, text) of warnings about the file.
     """
 
     def __init__(self) -> None:
         self.remarks: list[tuple[str, str]] = []
-        self._text = TextForm()
-        self._xml: XmlForm | None = None
+        self._text = TextParser()
+        self._xml: XmlParser | None = None
         self._buffer = ""
 
     def feed(self, added: str) -> Iterator[SpanOutcome]:
@@ -41,7 +41,7 @@ class ResultParser:
         while (index := text.find(_BEGIN if self._xml is None else _END)) >= 0:
             if self._xml is None:
                 yield from self._parse(self._text, text[:index], last=True)
-                self._text, self._xml, text = TextForm(), XmlForm(), text[index:]
+                self._text, self._xml, text = TextParser(), XmlParser(), text[index:]
             else:
                 yield from self._parse(self._xml, text[: index + len(_END)], last=True)
                 self._xml, text = None, text[index + len(_END) :]
@@ -54,7 +54,7 @@ class ResultParser:
         buffer, self._buffer = self._buffer, ""
         yield from self._parse(self._xml or self._text, buffer, last=True)
 
-    def _parse(self, form: TextForm | XmlForm, text: str, last: bool = False) -> Iterator[SpanOutcome]:
+    def _parse(self, form: TextParser | XmlParser, text: str, last: bool = False) -> Iterator[SpanOutcome]:
         for part in (form.feed(text), form.finish() if last else ()):
             for span in part:
                 self.remarks += form.remarks

@@ -15,7 +15,7 @@ ALL_TARGETS = ""
 
 @dataclass(slots=True)
 class Figures:
-    """Figures of one direction. `latency_sum_seconds`: the sum of all latencies, None: unknown."""
+    """Figures of one direction. `latency_sum_seconds`: the sum of all latencies; None: unknown."""
 
     ops: int = 0
     bytes: int = 0
@@ -38,11 +38,11 @@ class Figures:
 
 Directions = dict[Direction, Figures]
 Percentiles = dict[Direction, list[tuple[float, float]]]
-"""Direction → (percent of the I/Os, their maximum latency in seconds), in rising order; 0: the fastest, 100: the
-slowest."""
+"""Direction → (per cent of the I/Os, their largest latency in seconds), in ascending order. 0: the fastest I/O, 100:
+the slowest."""
 
 
-def no_figures() -> Directions:
+def empty_figures() -> Directions:
     """Figures of both directions without I/O."""
     return {"read": Figures(), "write": Figures()}
 
@@ -51,7 +51,7 @@ def no_figures() -> Directions:
 class Interval:
     """One target in an interval of -D.
 
-    `rates`: direction → I/Os a second; `latency_sums`: direction → sum of their latencies, seconds a second.
+    `rates`: direction → I/Os per second; `latency_sums`: direction → sum of their latencies, in seconds per second.
     """
 
     rates: dict[Direction, float] = field(default_factory=lambda: {"read": 0.0, "write": 0.0})
@@ -60,10 +60,11 @@ class Interval:
 
 @dataclass(slots=True)
 class TargetOutcome:
-    """One target, all its threads. `intervals`: end in milliseconds since the begin of the measurement → figures."""
+    """One target with all its threads. `intervals`: end in milliseconds since the begin of the measurement →
+    figures."""
 
     size_bytes: float | None = None
-    figures: Directions = field(default_factory=no_figures)
+    figures: Directions = field(default_factory=empty_figures)
     intervals: dict[int, Interval] = field(default_factory=dict)
 
 
@@ -81,7 +82,7 @@ class Load:
 class Head:
     """The run of a result. `started_us`: start of the process, UTC, microseconds since the epoch.
 
-    None: unknown, as the version in the text format.
+    None: unknown. The text format does not contain the version.
     """
 
     started_us: int | None = None
@@ -91,11 +92,13 @@ class Head:
 
 @dataclass(slots=True)
 class SpanOutcome:
-    """One timespan. `totals`: sums by DiskSpd, None in XML. `percentiles`: path or ALL_TARGETS → percentiles.
+    """One timespan. `totals`: sums as printed by DiskSpd; None in XML. `percentiles`: path or ALL_TARGETS →
+    percentiles.
 
     `stated_threads`: number of threads that DiskSpd reports; `threads`: threads with results. `interrupted_early`: it
-    was interrupted before the measurement began. `missing`: which results are missing from a truncated file.
-    `busy_ratio`, `core_ratios`: share of time that all processors, and each, were busy with anything; None: unknown.
+    was interrupted before the measurement began. `missing`: which results are missing in a truncated file.
+    `busy_ratio`: share of time that the processors were busy; None: unknown. `core_ratios`: the same of each
+    processor.
     """
 
     number: int
@@ -116,7 +119,7 @@ class SpanOutcome:
     @property
     def sums(self) -> Directions:
         """Figures of all targets together."""
-        sums = no_figures()
+        sums = empty_figures()
         for target in self.targets.values():
             for direction, figures in target.figures.items():
                 sums[direction].add(figures.ops, figures.bytes, figures.mean_seconds)
@@ -126,9 +129,9 @@ class SpanOutcome:
     def adds_up(self) -> bool:
         """Whether the sums of the rows equal the totals within 1 %."""
         return self.totals is None or all(
-            abs(sum_of_rows - total) <= 0.01 * total
+            abs(row_sum - total) <= 0.01 * total
             for direction, figures in self.sums.items()
-            for sum_of_rows, total in (
+            for row_sum, total in (
                 (figures.ops, self.totals[direction].ops),
                 (figures.bytes, self.totals[direction].bytes),
             )
@@ -140,7 +143,7 @@ class SpanOutcome:
         return self._configured_profile(ALL_TARGETS).threads
 
     def profile(self, path: str = ALL_TARGETS) -> LoadProfile:
-        """The profile of one target, or all. I/Os in flight are unknown if another number of threads ran."""
+        """The profile of one target, or of all. I/Os in flight are unknown if not all configured threads ran."""
         profile = self._configured_profile(path)
         as_configured = self.stated_threads in (None, self.configured_threads)
         return profile if as_configured else replace(profile, in_flight=None, asked_in_flight=None)

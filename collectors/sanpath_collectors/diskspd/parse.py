@@ -21,10 +21,10 @@ and -D, and a table of latencies:
        50th |      0.232 |        N/A |      0.297
 
 Before 2.2 the last title is "total:", and the title of a single target's table is only its path. DiskSpd for Linux
-has jobs for timespans, and percentiles of all targets together, without a title. It prints those of reads and writes
-together wrongly (it adds up each thread's again): they are not used.
+writes "job" for timespan, and percentiles of all targets together, without a title. Its percentiles of reads and
+writes together are wrong, because it adds the I/Os of each thread twice, and are not used.
 
-People paste the tables alone. Each of them is in a timespan once.
+A file may also contain only the tables, if people copy no more. Each table occurs once in a timespan.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ import re
 from collections.abc import Iterator, Mapping
 
 from sanpath.model import DIRECTIONS, Direction
-from sanpath_collectors.diskspd.command_line import is_limited, options, span_of
-from sanpath_collectors.diskspd.outcome import ALL_TARGETS, Figures, Head, SpanOutcome, TargetOutcome, no_figures
+from sanpath_collectors.diskspd.command_line import is_rate_limited, parse_command_line, parse_options
+from sanpath_collectors.diskspd.outcome import ALL_TARGETS, Figures, Head, SpanOutcome, TargetOutcome, empty_figures
 from sanpath_collectors.diskspd.parse_settings import read_setting
 from sanpath_collectors.diskspd.settings import Span
-from sanpath_collectors.diskspd.values import count, number, ratio, size_bytes, time_us
+from sanpath_collectors.diskspd.values import parse_count, parse_number, parse_ratio, parse_size_bytes, parse_time_us
 
 _RESULTS = re.compile(r"Results for (timespan|job) (\d{1,6}):")
 _PROCESSORS = re.compile(r"CPU\s*\|")
@@ -46,14 +46,14 @@ _TABLES: Mapping[str, Direction | None] = {"Total IO": None, "Read IO": "read", 
 _PERCENTS = {"min": 0.0, "max": 100.0} | {f"{n}-nines": round(100 - 10.0 ** (2 - n), n - 2) for n in range(3, 10)}
 _RANK = re.compile(r"(\d{1,2})th")
 _SECTIONS_AFTER_SPANS = ("Totals:", "Command Line:", "Input parameters:")
-"""First words after the last timespan: of the sum of all timespans, or of the next result."""
+"""Begins of lines after the last timespan: the sum of all timespans, or the next result."""
 _MAX_LINE_LENGTH = 1 << 20
-"""A longer line is cut, so that no file fills the memory."""
+"""Longer lines are split, so that no file fills the memory."""
 _MAX_REMARKS = 20
-"""Further remarks about a damaged file say nothing new."""
+"""Largest number of remarks about a damaged file."""
 
 
-class TextForm:
+class TextParser:
     """Parses the text line by line. `remarks`: (code, text) of warnings about the file.
 
     A file may contain several results: `diskspd … >> results.txt`.
@@ -67,8 +67,8 @@ class TextForm:
         self._in_settings = False
         self._buffer = ""
         self._span: _SpanText | None = None
-        self._has_heads = False
-        self._spans_without_head = 0
+        self._has_headings = False
+        self._spans_without_heading = 0
 
     def feed(self, text: str) -> Iterator[SpanOutcome]:
         """Yields the timespans that are complete now."""
@@ -76,37 +76,41 @@ class TextForm:
         if len(self._buffer) > _MAX_LINE_LENGTH:
             lines, self._buffer = [*lines, self._buffer], ""
         for line in lines:
-            yield from self._line(line.strip())
+            yield from self._read_line(line.strip())
 
     def finish(self) -> Iterator[SpanOutcome]:
         """Yields the last timespan."""
         last_line, self._buffer = self._buffer, ""
-        yield from self._line(last_line.strip())
+        yield from self._read_line(last_line.strip())
         yield from self._end_span()
 
-    def _line(self, line: str) -> Iterator[SpanOutcome]:
-        if not self._has_heads and _begins_tables(line) and (self._span is None or self._span.is_past(line)):
+    def _read_line(self, line: str) -> Iterator[SpanOutcome]:
+        if (
+            not self._has_headings
+            and _begins_tables(line)
+            and (self._span is None or self._span.is_of_next_span(line))
+        ):
             yield from self._end_span()
-            self._spans_without_head += 1
-            self._span = _SpanText(self._spans_without_head, has_titles=True)
+            self._spans_without_heading += 1
+            self._span = _SpanText(self._spans_without_heading, has_titles=True)
         if results := _RESULTS.match(line):
             yield from self._end_span()
-            self._in_settings, self._has_heads = False, True
+            self._in_settings, self._has_headings = False, True
             self._span = _SpanText(int(results[2]), has_titles=results[1] == "timespan")
         elif self._span is not None and line.startswith(_SECTIONS_AFTER_SPANS):
             yield from self._end_span()
-            self._has_heads = True
+            self._has_headings = True
             if line != "Totals:":
                 self._head, self._spans, self._command_line = Head(), [], ""
-                self._heading(line)
+                self._read_heading(line)
         elif line.startswith("*** Interrupted"):
             self._add_remark("interrupted", "the test was interrupted: its results cover less time than requested")
         elif self._span is not None:
             self._span.read_line(line)
         else:
-            self._heading(line)
+            self._read_heading(line)
 
-    def _heading(self, line: str) -> None:
+    def _read_heading(self, line: str) -> None:
         name, _, value = line.partition(":")
         if name in ("Input parameters", "System information"):
             self._in_settings = name == "Input parameters"
@@ -115,7 +119,7 @@ class TextForm:
         elif self._in_settings:
             read_setting(line, self._spans)
         elif name == "start time":
-            self._head.started_us = time_us(value)
+            self._head.started_us = parse_time_us(value)
         elif name == "computer name":
             self._head.computer = value.strip() or None
         elif name in ("WARNING", "ERROR"):
@@ -125,22 +129,22 @@ class TextForm:
         if self._span is None:
             return
         outcome, self._span = self._span.outcome, None
-        outcome.head, outcome.settings = self._head, self._settings(outcome)
+        outcome.head, outcome.settings = self._head, self._settings_of(outcome)
         yield outcome
 
-    def _settings(self, outcome: SpanOutcome) -> Span:
+    def _settings_of(self, outcome: SpanOutcome) -> Span:
         if not 1 <= outcome.number <= len(self._spans):
             if self._command_line:
                 self._add_remark(
                     "no-input-parameters",
                     "the section of input parameters is missing: the settings are those of the command line",
                 )
-            return span_of(self._command_line) if self._command_line else Span()
+            return parse_command_line(self._command_line) if self._command_line else Span()
         span = self._spans[outcome.number - 1]
         if span.pool_threads is None and all(target.threads is None for target in span.targets):
-            # Before 2.2 a pool of threads is only visible in the results.
+            # Before 2.2, only the results show a pool of threads.
             span.pool_threads, span.pool_outstanding = outcome.stated_threads, outcome.stated_requests or None
-        if is_limited(options(self._command_line)):  # which those versions do not repeat for the targets
+        if is_rate_limited(parse_options(self._command_line)):  # These versions do not print it for the targets.
             for target in span.targets:
                 target.rate_limited = True
         return span
@@ -155,11 +159,11 @@ def _begins_tables(line: str) -> bool:
 
 
 class _SpanText:
-    """Parses the lines of one timespan. `has_titles`: tables of percentiles name what they are of."""
+    """Parses the lines of one timespan. `has_titles`: tables of percentiles have the name of their target."""
 
     def __init__(self, number: int, has_titles: bool) -> None:
         self._has_titles = has_titles
-        self._outcome = SpanOutcome(number, totals=no_figures())
+        self._outcome = SpanOutcome(number, totals=empty_figures())
         self._table = ""
         self._columns: list[str] = []
         self._usage_column: int | None = None
@@ -178,8 +182,9 @@ class _SpanText:
             self._outcome.missing = "latencies"
         return self._outcome
 
-    def is_past(self, line: str) -> bool:
-        """Whether a table that begins with this line is of the next timespan: this one has it, or a later one."""
+    def is_of_next_span(self, line: str) -> bool:
+        """Whether a table that begins with this line belongs to the next timespan: this timespan has this table, or a
+        later one, already."""
         return line in self._complete_sections or (line not in _TABLES and bool(self._complete_sections))
 
     def read_line(self, line: str) -> None:
@@ -189,85 +194,90 @@ class _SpanText:
         elif _PROCESSORS.search(line) and "Usage" in (columns := [name.strip() for name in line.split("|")]):
             self._usage_column = columns.index("Usage")
         elif self._usage_column is not None and "|" in line:
-            self._processor([cell.strip() for cell in line.split("|")], self._usage_column)
+            self._read_processor_row([cell.strip() for cell in line.split("|")], self._usage_column)
         elif line.startswith("thread |") and self._table:
             self._columns = [name.strip().removesuffix("(ms)") for name in line.split("|")]
         elif line.startswith("total:") and self._table:
-            self._total(line.removeprefix("total:"))
+            self._read_total_row(line.removeprefix("total:"))
         elif line.startswith("%-ile"):
-            self._latencies = _path_of(self._title) if self._has_titles else ALL_TARGETS
-        elif self._latencies is not None and self._percentile([cell.strip() for cell in line.split("|")]):
+            self._latencies = _parse_path(self._title) if self._has_titles else ALL_TARGETS
+        elif self._latencies is not None and self._read_percentile_row([cell.strip() for cell in line.split("|")]):
             return
         elif (direction := _TABLES.get(self._table)) and self._columns and "|" in line:
-            self._row(line, direction)
+            self._read_row(line, direction)
         elif line and not line.startswith("---"):
             self._title = line
-            self._statement(line)
+            self._read_statement(line)
 
-    def _statement(self, line: str) -> None:
+    def _read_statement(self, line: str) -> None:
         name, _, value = line.partition(":")
         if name in ("actual test time", "test time"):
-            self._outcome.seconds = number(value.strip().removesuffix("s"))
+            self._outcome.seconds = parse_number(value.strip().removesuffix("s"))
         elif name == "thread count":
-            self._outcome.stated_threads = count(value)
+            self._outcome.stated_threads = parse_count(value)
         elif name == "request count":
-            self._outcome.stated_requests = count(value)
+            self._outcome.stated_requests = parse_count(value)
         elif "interrupted before the measurements began" in line:
             self._outcome.interrupted_early = True
 
-    def _processor(self, cells: list[str], usage_column: int) -> None:
-        """Reads a row of the table of processors; its last one, the average, has no cells to identify a processor."""
+    def _read_processor_row(self, cells: list[str], usage_column: int) -> None:
+        """Reads a row of the table of processors. The last row, the average, has no cells for the processor's
+        number."""
         if cells[0].startswith("avg"):
-            self._outcome.busy_ratio = ratio(cells[0][len("avg.") :] or cells[1])
-        elif usage_column < len(cells) and (used := ratio(cells[usage_column])) is not None:
+            self._outcome.busy_ratio = parse_ratio(cells[0][len("avg.") :] or cells[1])
+        elif usage_column < len(cells) and (used := parse_ratio(cells[usage_column])) is not None:
             self._outcome.core_ratios.append(used)
 
-    def _row(self, line: str, direction: Direction) -> None:
+    def _read_row(self, line: str, direction: Direction) -> None:
         cells = dict(zip(self._columns, line.split("|", len(self._columns) - 1), strict=False))
         file = cells.get("file", "").strip()
         match = _FILE.fullmatch(file)
         path = match[1] if match else file
         target = self._outcome.targets.setdefault(path, TargetOutcome())
-        target.size_bytes = size_bytes(match[2]) if match else None
+        target.size_bytes = parse_size_bytes(match[2]) if match else None
         self._outcome.threads.add(cells.get("thread", "").strip())
-        _add(target.figures[direction], cells)
+        _add_row(target.figures[direction], cells)
 
-    def _total(self, line: str) -> None:
+    def _read_total_row(self, line: str) -> None:
         cells = dict(zip(self._columns[1:-1], line.split("|"), strict=False))
         direction, totals = _TABLES[self._table], self._outcome.totals
-        rate = number(cells.get("I/O per s"))
-        if self._outcome.seconds is None and rate and (ops := count(cells.get("I/Os"))):
-            self._outcome.seconds = ops / rate  # Only tables without the lines above them leave the duration out.
-        if direction and totals is not None and not _add(totals[direction], cells):
+        rate = parse_number(cells.get("I/O per s"))
+        if self._outcome.seconds is None and rate and (ops := parse_count(cells.get("I/Os"))):
+            self._outcome.seconds = ops / rate  # The duration is missing if only tables were copied.
+        if direction and totals is not None and not _add_row(totals[direction], cells):
             self._outcome.totals = None
         self._complete_sections.add(self._table)
         self._table = ""
 
-    def _percentile(self, cells: list[str]) -> bool:
-        """Adds a row of a table of latencies. False: it is another row."""
+    def _read_percentile_row(self, cells: list[str]) -> bool:
+        """Adds a row of a table of latencies. Returns False for another row."""
         rank = _RANK.fullmatch(cells[0])
         percent = float(rank[1]) if rank else _PERCENTS.get(cells[0])
         if percent is None or self._latencies is None:
             return False
         percentiles = self._outcome.percentiles.setdefault(self._latencies, {})
         for direction, cell in zip(DIRECTIONS, cells[1:], strict=False):
-            if (milliseconds := number(cell)) is not None:
+            if (milliseconds := parse_number(cell)) is not None:
                 percentiles.setdefault(direction, []).append((percent, milliseconds / 1e3))
         if self._latencies == ALL_TARGETS:
             self._complete_sections.add(cells[0])
         return True
 
 
-def _add(figures: Figures, cells: Mapping[str, str]) -> bool:
-    """Adds a row to figures. False: it has no counts."""
-    ops, bytes_moved, latency = count(cells.get("I/Os")), count(cells.get("bytes")), number(cells.get("AvgLat"))
+def _add_row(figures: Figures, cells: Mapping[str, str]) -> bool:
+    """Adds a row to figures. Returns False if it has no counts."""
+    ops, bytes_moved, latency = (
+        parse_count(cells.get("I/Os")),
+        parse_count(cells.get("bytes")),
+        parse_number(cells.get("AvgLat")),
+    )
     if ops is None or bytes_moved is None:
         return False
     figures.add(ops, bytes_moved, None if latency is None else latency / 1e3)
     return True
 
 
-def _path_of(title: str) -> str:
+def _parse_path(title: str) -> str:
     if title in ("total:", "Total latency distribution:"):
         return ALL_TARGETS
     return title.removeprefix("Latency distribution:").strip()

@@ -14,7 +14,7 @@ DiskSpd 2.1; 2.2 writes sizes as "4KiB" and mentions the pool of -F:
             number of outstanding I/O operations: 16
             threads per file: 4
 
-DiskSpd for Linux has "job:", and names the flags with which it opens a target.
+DiskSpd for Linux writes "job:", and the flags with which it opens a target.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from __future__ import annotations
 import re
 
 from sanpath_collectors.diskspd.settings import Span, Target
-from sanpath_collectors.diskspd.values import count, number, size_bytes
+from sanpath_collectors.diskspd.values import parse_count, parse_number, parse_size_bytes
 
 _PATH = re.compile(r"path: (?:template target )?'(.*)'")
 _MIX = re.compile(r"\((read|write)/(?:read|write) ratio: (\d{1,3})/")
@@ -40,7 +40,7 @@ def read_setting(line: str, spans: list[Span]) -> None:
         spans[-1].targets.append(Target(path[1], fill="repeating", direct=False if spans[-1].is_of_linux else None))
     elif spans and spans[-1].targets:
         if line.startswith("threads per file:"):
-            spans[-1].pool_threads = None  # The sum of these, which DiskSpd for Linux prints in any case.
+            spans[-1].pool_threads = None  # DiskSpd for Linux always prints the sum of all threads.
         _read_target_setting(line, spans[-1].targets[-1])
     elif spans:
         _read_span_setting(line, spans[-1])
@@ -50,15 +50,15 @@ def _read_span_setting(line: str, span: Span) -> None:
     name, _, value = line.partition(":")
     match name:
         case "duration":
-            span.seconds = number(value.rstrip("s"))
+            span.seconds = parse_number(value.rstrip("s"))
         case "warm up time":
-            span.warmup_seconds = number(value.rstrip("s"))
+            span.warmup_seconds = parse_number(value.rstrip("s"))
         case "cool down time":
-            span.cooldown_seconds = number(value.rstrip("s")) or 0.0
+            span.cooldown_seconds = parse_number(value.rstrip("s")) or 0.0
         case "number of outstanding I/O operations per thread":
-            span.pool_outstanding = count(value) or None
+            span.pool_outstanding = parse_count(value) or None
         case "total threads":
-            span.pool_threads = count(value) or None
+            span.pool_threads = parse_count(value) or None
         case "generating random data for each write IO":
             span.random_writes = True
         case _ if pool := _POOL.fullmatch(line):
@@ -69,19 +69,19 @@ def _read_target_setting(line: str, target: Target) -> None:
     name, _, value = line.partition(":")
     match name:
         case "block size":
-            target.block_bytes = size_bytes(value)
+            target.block_bytes = parse_size_bytes(value)
         case "number of outstanding I/O operations" | "number of outstanding I/O operations per thread":
-            target.outstanding = count(value.rstrip(")"))
+            target.outstanding = parse_count(value.rstrip(")"))
         case "threads per file":
-            target.threads = count(value)
+            target.threads = parse_count(value)
         case "max file size":
-            target.limit_bytes = size_bytes(value)
+            target.limit_bytes = parse_size_bytes(value)
         case "think time":
-            target.rate_limited = (number(value.rstrip("ms")) or 0) > 0
+            target.rate_limited = (parse_number(value.rstrip("ms")) or 0) > 0
         case "write buffer size":
             target.fill = "random"
         case "write buffer source" if value.strip() != "random fill":
-            target.fill = None  # a file of the user's
+            target.fill = None  # The content of a file.
         case "zeroing write buffers" | "zeroing I/O buffers":
             target.fill = "zeros"
         case "filling I/O buffers with random data":

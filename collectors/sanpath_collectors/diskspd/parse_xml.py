@@ -13,7 +13,7 @@
       </TimeSpan>
     </Results>
 
-It is not parsed into a tree: with -D it has a line for each second of each thread and target.
+It is not parsed into a tree, because with -D it has a line for each second of each thread and target.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from defusedxml.ElementTree import DefusedXMLParser
 from sanpath.model import Direction
 from sanpath_collectors.diskspd.outcome import ALL_TARGETS, Head, Interval, SpanOutcome, TargetOutcome
 from sanpath_collectors.diskspd.settings import Fill, Span, Target
-from sanpath_collectors.diskspd.values import count, number, ratio, time_us
+from sanpath_collectors.diskspd.values import parse_count, parse_number, parse_ratio, parse_time_us
 
 _BARE_AMPERSAND = re.compile(r"&(?!(?:amp|lt|gt|quot|apos|#\d{1,7}|#x[0-9A-Fa-f]{1,6});)")
 """An ampersand in a path, which DiskSpd does not escape."""
@@ -42,14 +42,14 @@ _SCOPES = frozenset(
 """Elements whose leaves form a record."""
 _DIRECTIONS: Sequence[tuple[Direction, str]] = (("read", "Read"), ("write", "Write"))
 _MAX_DEPTH = 50
-"""DiskSpd nests less than ten elements."""
+"""Largest nesting depth. DiskSpd nests less than ten elements."""
 _MAX_TEXT_PIECES = 1000
-"""Pieces of text of one element that are kept: the parser cuts long texts into pieces."""
+"""Largest number of pieces of text of one element. The parser splits long texts into pieces."""
 _FILLS: Mapping[str, Fill] = {"zero": "zeros", "random": "random"}
-"""`sequential` is not known: DiskSpd writes it for -Zr, too, whose data is random."""
+"""`sequential` is missing, because DiskSpd also writes it for -Zr, with random data."""
 
 
-class XmlForm:
+class XmlParser:
     """Parses one document, from <Results> to </Results>. `remarks`: (code, text) of warnings about it."""
 
     def __init__(self) -> None:
@@ -104,7 +104,7 @@ class _Document:
         if self._depth > _MAX_DEPTH:
             raise ParseError("nested too deep")
         if tag == "Bucket" and "SampleMillisecond" in attributes:
-            self._interval(attributes)
+            self._add_interval(attributes)
             return
         self._text.clear()
         if tag not in _SCOPES:
@@ -132,99 +132,99 @@ class _Document:
         if tag == "System":
             self._head.computer = fields.get("ComputerName") or None
             self._head.version = fields.get("Version") or None
-            self._head.started_us = time_us(fields.get("RunTime", ""))
+            self._head.started_us = parse_time_us(fields.get("RunTime", ""))
         elif tag == "Profile":
             self._in_profile = False
         elif self._in_profile:
-            self._profile(tag, fields)
+            self._read_profile_element(tag, fields)
         elif self.open_span is not None:
-            self._result(tag, fields, self.open_span)
+            self._read_result_element(tag, fields, self.open_span)
 
     def close(self) -> None:
         """Required by the parser."""
 
-    def _profile(self, tag: str, fields: Mapping[str, str]) -> None:
+    def _read_profile_element(self, tag: str, fields: Mapping[str, str]) -> None:
         if tag == "Target":
-            self._targets.append(_target(fields))
+            self._targets.append(_parse_target(fields))
         elif tag == "TimeSpan":
-            self._settings.append(_span(fields, self._targets))
+            self._settings.append(_parse_span(fields, self._targets))
             self._targets = []
 
-    def _result(self, tag: str, fields: Mapping[str, str], span: SpanOutcome) -> None:
-        if tag == "Bucket" and (percent := number(fields.get("Percentile"))) is not None:
+    def _read_result_element(self, tag: str, fields: Mapping[str, str], span: SpanOutcome) -> None:
+        if tag == "Bucket" and (percent := parse_number(fields.get("Percentile"))) is not None:
             parent, parent_fields = self._scopes[-2] if len(self._scopes) > 1 else ("", {})
             latencies = span.percentiles.setdefault(
                 parent_fields.get("Path", "") if parent == "Target" else ALL_TARGETS, {}
             )
             for direction, name in _DIRECTIONS:
-                if (milliseconds := number(fields.get(f"{name}Milliseconds"))) is not None:
+                if (milliseconds := parse_number(fields.get(f"{name}Milliseconds"))) is not None:
                     latencies.setdefault(direction, []).append((percent, milliseconds / 1e3))
         elif tag == "Target":
             target = span.targets.setdefault(fields.get("Path", ""), TargetOutcome())
-            target.size_bytes = number(fields.get("FileSize"))
+            target.size_bytes = parse_number(fields.get("FileSize"))
             for direction, name in _DIRECTIONS:
-                latency = number(fields.get(f"Average{name}LatencyMilliseconds"))
+                latency = parse_number(fields.get(f"Average{name}LatencyMilliseconds"))
                 target.figures[direction].add(
-                    count(fields.get(f"{name}Count")) or 0,
-                    count(fields.get(f"{name}Bytes")) or 0,
+                    parse_count(fields.get(f"{name}Count")) or 0,
+                    parse_count(fields.get(f"{name}Bytes")) or 0,
                     None if latency is None else latency / 1e3,
                 )
-        elif tag == "CPU" and (used := ratio(fields.get("UsagePercent"))) is not None:
+        elif tag == "CPU" and (used := parse_ratio(fields.get("UsagePercent"))) is not None:
             span.core_ratios.append(used)
         elif tag == "Average":
-            span.busy_ratio = ratio(fields.get("UsagePercent"))
+            span.busy_ratio = parse_ratio(fields.get("UsagePercent"))
         elif tag == "Thread" and "Id" in fields:
             span.threads.add(fields["Id"])
         elif tag == "TimeSpan":
-            span.seconds = number(fields.get("TestTimeSeconds"))
-            span.stated_threads = count(fields.get("ThreadCount"))
+            span.seconds = parse_number(fields.get("TestTimeSeconds"))
+            span.stated_threads = parse_count(fields.get("ThreadCount"))
             span.interrupted_early = "Error" in fields
             self.complete.append(span)
             self.open_span = None
 
-    def _interval(self, attributes: Mapping[str, str]) -> None:
+    def _add_interval(self, attributes: Mapping[str, str]) -> None:
         scope, fields = self._scopes[-1]
-        end_ms = count(attributes["SampleMillisecond"])
+        end_ms = parse_count(attributes["SampleMillisecond"])
         if scope != "Target" or self.open_span is None or end_ms is None:
-            return  # the sum of all targets
+            return  # The sum of all targets.
         target = self.open_span.targets.setdefault(fields.get("Path", ""), TargetOutcome())
         interval = target.intervals.setdefault(end_ms, Interval())
         for direction, name in _DIRECTIONS:
-            rate = number(attributes.get(name)) or 0.0
+            rate = parse_number(attributes.get(name)) or 0.0
             interval.rates[direction] += rate
-            latency = number(attributes.get(f"{name}AvgLatencyMilliseconds")) or 0.0
+            latency = parse_number(attributes.get(f"{name}AvgLatencyMilliseconds")) or 0.0
             interval.latency_sums[direction] += rate * latency / 1e3
 
 
-def _span(fields: Mapping[str, str], targets: list[Target]) -> Span:
-    pool = count(fields.get("ThreadCount")) or None
+def _parse_span(fields: Mapping[str, str], targets: list[Target]) -> Span:
+    pool = parse_count(fields.get("ThreadCount")) or None
     return Span(
-        seconds=number(fields.get("Duration")),
-        warmup_seconds=number(fields.get("Warmup")),
-        cooldown_seconds=number(fields.get("Cooldown")) or 0.0,
+        seconds=parse_number(fields.get("Duration")),
+        warmup_seconds=parse_number(fields.get("Warmup")),
+        cooldown_seconds=parse_number(fields.get("Cooldown")) or 0.0,
         pool_threads=pool,
-        pool_outstanding=(count(fields.get("RequestCount")) or None) if pool else None,
+        pool_outstanding=(parse_count(fields.get("RequestCount")) or None) if pool else None,
         random_writes=fields.get("RandomWriteData") == "true",
         targets=targets,
     )
 
 
-def _target(fields: Mapping[str, str]) -> Target:
-    writes = number(fields.get("WriteRatio"))
-    percent = number(fields.get("RandomRatio", "100" if "Random" in fields else "0"))
+def _parse_target(fields: Mapping[str, str]) -> Target:
+    writes = parse_number(fields.get("WriteRatio"))
+    percent = parse_number(fields.get("RandomRatio", "100" if "Random" in fields else "0"))
     return Target(
         fields.get("Path", ""),
-        block_bytes=number(fields.get("BlockSize")) or None,
+        block_bytes=parse_number(fields.get("BlockSize")) or None,
         read_ratio=None if writes is None else 1 - min(100, writes) / 100,
         random_ratio=None if percent is None else min(100, percent) / 100,
-        outstanding=count(fields.get("RequestCount")),
-        threads=count(fields.get("ThreadsPerFile")),
+        outstanding=parse_count(fields.get("RequestCount")),
+        threads=parse_count(fields.get("ThreadsPerFile")),
         # -S and -h of versions before 2.0.18 are DisableOSCache and DisableAllCache.
         direct="true"
         in (fields.get("DisableOSCache"), fields.get("DisableLocalCache"), fields.get("DisableAllCache")),
         write_through="true" in (fields.get("WriteThrough"), fields.get("DisableAllCache")),
         fill=None if "FilePath" in fields else _FILLS.get(fields.get("Pattern", "")),
-        limit_bytes=number(fields.get("MaxFileSize")) or None,
-        rate_limited=bool(number(fields.get("Throughput")) or number(fields.get("ThinkTime"))),
+        limit_bytes=parse_number(fields.get("MaxFileSize")) or None,
+        rate_limited=bool(parse_number(fields.get("Throughput")) or parse_number(fields.get("ThinkTime"))),
         mapped=fields.get("MemoryMappedIo") == "true",
     )

@@ -8,10 +8,10 @@ from sanpath_collectors.diskspd.outcome import SpanOutcome
 
 _DASHES = ("-", "\N{EN DASH}", "\N{EM DASH}", "\N{MINUS SIGN}")
 _TOLERANCE_SECONDS = 2.0
-"""A timespan may end so much before its configured duration without having been interrupted."""
+"""A timespan that is shorter than configured by more than this was interrupted."""
 
 
-def remarks(span: SpanOutcome) -> Iterator[tuple[str, str]]:
+def span_remarks(span: SpanOutcome) -> Iterator[tuple[str, str]]:
     """Yields (code, text) of everything that limits the use of the results."""
     timespan = f"timespan {span.number}"
     for path in dict.fromkeys([target.path for target in span.settings.targets] + list(span.targets)):

@@ -12,10 +12,10 @@ from sanpath_collectors.diskspd.tables import HOST, LOAD
 _PERCENTILES = {"p50": 50.0, "p95": 95.0, "p99": 99.0, "max": 100.0}
 
 
-def rows(
+def load_rows(
     loads: Sequence[Load], totals: Sequence[Totals], seen_us: int, percentiles: Mapping[str, Percentiles]
 ) -> Rows:
-    """One row a load. `percentiles`: path → percentiles; empty before the end of the timespan."""
+    """One row for each load. `percentiles`: path → percentiles; empty before the end of the timespan."""
     values: dict[str, dict[str, int | float | None]] = {}
     for load, total in zip(loads, totals, strict=True):
         row = values[load.local_id] = {**total.values, "in_flight_configured": load.profile.in_flight}
@@ -27,8 +27,8 @@ def rows(
     return rows_of(LOAD, values, seen_us)
 
 
-def machine_rows(span: SpanOutcome, host: str, seen_us: int) -> Rows | None:
-    """How busy the machine was in the timespan that ends at `seen_us`; None: the result does not say."""
+def host_rows(span: SpanOutcome, host: str, seen_us: int) -> Rows | None:
+    """Utilisation of the host's processors in the timespan that ends at `seen_us`; None: not in the result."""
     if span.busy_ratio is None or not span.core_ratios:
         return None
     values: dict[str, list[int | float | None]] = {
@@ -38,7 +38,7 @@ def machine_rows(span: SpanOutcome, host: str, seen_us: int) -> Rows | None:
     return Rows(HOST, [host], [seen_us], dict(values), covers_seconds=[span.seconds or 0.0])
 
 
-def buckets(percentiles: Sequence[tuple[float, float]]) -> list[tuple[float | None, float]]:
+def percentile_buckets(percentiles: Sequence[tuple[float, float]]) -> list[tuple[float | None, float]]:
     """Buckets between percentiles: (upper bound in seconds, None: no bound; share of the I/Os).
 
     Percentiles of the same latency share a bucket.

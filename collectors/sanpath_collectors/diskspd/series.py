@@ -9,7 +9,7 @@ from sanpath.model import DIRECTIONS, Direction
 from sanpath_collectors.diskspd.outcome import Figures, TargetOutcome
 
 _TOLERANCE_RATIO = 0.01
-"""Intervals are not used if the sum of their I/Os differs by more than this from the timespan's."""
+"""Intervals are not used if the sum of their I/Os differs from the timespan's by more than this ratio."""
 _ROUNDING_SECONDS = 0.01
 """Rounding of the timespan's length."""
 
@@ -25,22 +25,22 @@ class IntervalFigures:
 
 
 Timeline = Mapping[int, Sequence[Sequence[IntervalFigures]]]
-"""End of an interval, in microseconds since the begin of the measurement → its figures, a sequence a load."""
+"""End of an interval, in microseconds since the begin of the measurement → a sequence of figures for each load."""
 
 
-def timeline(loads: Sequence[TargetOutcome], seconds: float) -> Timeline:
-    """The intervals if those of all loads are complete, otherwise the timespan as one interval.
+def build_timeline(loads: Sequence[TargetOutcome], seconds: float) -> Timeline:
+    """The intervals, if those of all loads are complete; otherwise the timespan as one interval.
 
-    I/Os after the last complete interval are only in the figures of the timespan.
+    I/Os after the last complete interval are missing in the intervals.
     """
     ends_by_load = [
         [ends for ends in load.intervals if ends <= (seconds + _ROUNDING_SECONDS) * 1e3] for load in loads
     ]
-    interval_ends = sorted({ends for ends_of_load in ends_by_load for ends in ends_of_load})
+    interval_ends = sorted({ends for load_intervals in ends_by_load for ends in load_intervals})
     if not interval_ends or not all(ends_by_load):
         return _single_interval(loads, seconds)
-    ends_of_load = [_intervals(load, interval_ends) for load in loads]
-    series = [entry for entry in ends_of_load if entry is not None]
+    load_intervals = [_intervals(load, interval_ends) for load in loads]
+    series = [entry for entry in load_intervals if entry is not None]
     if len(series) < len(loads):
         return _single_interval(loads, seconds)
     return {ends * 1000: [entry[index] for entry in series] for index, ends in enumerate(interval_ends)}
@@ -58,8 +58,8 @@ def _single_interval(loads: Sequence[TargetOutcome], seconds: float) -> Timeline
 
 
 def _intervals(load: TargetOutcome, interval_ends: Sequence[int]) -> list[list[IntervalFigures]] | None:
-    """Intervals of one load; None: their sum differs from the timespan's, or only the timespan has latencies."""
-    interval_seconds = interval_ends[0] / 1e3  # SampleMillisecond is the end of an interval
+    """Intervals of one load. None: their sum differs from the timespan's, or only the timespan has latencies."""
+    interval_seconds = interval_ends[0] / 1e3  # SampleMillisecond is the end of an interval.
     series: list[list[IntervalFigures]] = [[] for _ in interval_ends]
     for direction in DIRECTIONS:
         figures = load.figures[direction]

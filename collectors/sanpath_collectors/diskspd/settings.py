@@ -15,10 +15,10 @@ Fill = Literal["zeros", "repeating", "random"]
 class Target:
     """One file or device. None: unknown.
 
-    `outstanding`: I/Os that each of its threads keeps in flight (-o). `threads`: threads of only this target (-t),
-    None: it uses the pool. `direct`: bypasses the file cache (-Su, -Sh, -h), `write_through`: its writes do
-    not end in it (-Sw, -Sh, -h). `limit_bytes`: only these first bytes
-    are used (-f). `mapped`: memory mapped I/O (-Sm): a thread waits for each I/O, independent of -o.
+    `outstanding`: I/Os that each of its threads keeps in flight (-o). `threads`: threads of only this target (-t);
+    None: it uses the pool. `direct`: its I/Os bypass the file cache (-Su, -Sh, -h). `write_through`: its writes go
+    through write caches (-Sw, -Sh, -h). `limit_bytes`: only the first bytes are used (-f). `mapped`: memory-mapped
+    I/O (-Sm): a thread waits for each I/O, independent of -o.
     """
 
     path: str = ""
@@ -39,9 +39,9 @@ class Target:
 class Span:
     """One timespan.
 
-    `pool_threads` (-F): threads for all targets; `pool_outstanding` (-O): I/Os that each of them keeps in flight over
-    all targets, None: `Target.outstanding` on each. `random_writes` (-Zr): new random data for every write.
-    `is_of_linux`: of DiskSpd for Linux.
+    `pool_threads` (-F): threads for all targets. `pool_outstanding` (-O): I/Os that each thread keeps in flight over
+    all targets; None: `Target.outstanding` on each target. `random_writes` (-Zr): new random data for every write.
+    `is_of_linux`: the result is of DiskSpd for Linux.
     """
 
     seconds: float | None = None
@@ -54,17 +54,17 @@ class Span:
     targets: list[Target] = field(default_factory=list)
 
     def with_targets_for(self, paths: Collection[str]) -> Span:
-        """The settings with targets for these paths, if they have only one target or a template."""
+        """The settings with a target for each of these paths, if there is only one target, which is a template."""
         known_paths = {target.path for target in self.targets}
         if len(self.targets) != 1 or not paths or known_paths & set(paths):
             return self
         return replace(self, targets=[replace(self.targets[0], path=path) for path in paths])
 
     def profile(self, paths: Collection[str], version: str | None, sizes: Mapping[str, float]) -> LoadProfile:
-        """The combined profile of the targets of these paths. `sizes`: path → bytes of the file."""
+        """The combined profile of the targets with these paths. `sizes`: path → size of the file in bytes."""
         targets = [target for target in self.targets if target.path in paths]
         mapped = bool(targets) and all(target.mapped for target in targets)
-        configured, threads = self._configured_in_flight(targets), self._threads(targets)
+        configured, threads = self._configured_in_flight(targets), self._count_threads(targets)
         is_synchronous = mapped and configured is not None and threads is not None and configured > threads
         limits = {target.path: target.limit_bytes for target in targets if target.limit_bytes}
         reads = common_value(target.read_ratio for target in targets)
@@ -83,16 +83,16 @@ class Span:
             write_through=common_value(target.write_through for target in targets),
             block_devices=all(map(is_block_device, paths)) if paths else None,
             synchronous=True if is_synchronous else None,
-            fill=self._fill(targets) if reads != 1 else None,
+            fill=self._write_content(targets) if reads != 1 else None,
             seconds=self.seconds,
             warmup_seconds=self.warmup_seconds,
             rate_limited=any(target.rate_limited for target in targets),
         )
 
-    def _fill(self, targets: Collection[Target]) -> Fill | None:
+    def _write_content(self, targets: Collection[Target]) -> Fill | None:
         return "random" if self.random_writes else common_value(target.fill for target in targets)
 
-    def _threads(self, targets: Collection[Target]) -> int | None:
+    def _count_threads(self, targets: Collection[Target]) -> int | None:
         return self.pool_threads or complete_sum(target.threads for target in targets)
 
     def _configured_in_flight(self, targets: Collection[Target]) -> int | None:

@@ -1,4 +1,4 @@
-"""iostat and sar of sysstat, as text or JSON: a file that they have left behind, or are still writing."""
+"""iostat and sar of sysstat, as text or JSON, from a complete file or one that is still being written."""
 
 from sanpath.plugin import FollowedFileConfig, Spec
 from sanpath_collectors.iostat.tables import HBA, HOST, LUN

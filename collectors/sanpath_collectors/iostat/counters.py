@@ -1,4 +1,4 @@
-"""Sums up the rates of intervals to counters since the first interval, like the kernel's counters."""
+"""Sums up the rates of intervals to counters since the first interval, which are like the kernel's counters."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from sanpath_collectors.iostat.report import Values
 from sanpath_collectors.iostat.tables import SOURCES, Rate
 
 
-def plan(columns: Collection[str]) -> Mapping[str, Rate]:
-    """Metric → the rate that it is derived from, for a report with these columns."""
+def choose_rates(columns: Collection[str]) -> Mapping[str, Rate]:
+    """Metric → the rate from which it is computed, for a report with these columns."""
     available = {
         metric: [rate for rate in rates if {rate.column, rate.multiplier or rate.column} <= set(columns)]
         for metric, rates in SOURCES.items()
@@ -27,7 +27,7 @@ class Counters:
         self._sums: dict[str, list[float]] = {}
 
     def restart(self, rates: Mapping[str, Rate] | None = None) -> None:
-        """Resets all counters, as the next interval does not follow the last one."""
+        """Resets all counters, because the next interval does not follow the last one."""
         self._rates, self._sums = rates or {}, {}
 
     def begin_devices(self, devices: Collection[str], rates: Mapping[str, Rate], begin_us: int) -> Rows | None:

@@ -10,8 +10,8 @@
     sda           4902.00  39216.00     0.00   0.00    0.15     8.00 2208.00  17664.00 ...   1.08  85.60
 
 The columns depend on the version, and are identified by their names. With --pretty the device is the last column, and
-a report has several tables. Numbers may have a decimal comma. Up to version 9.0 the title ends with the date, and a
-time stamp has none:
+a report has several tables. Numbers may have a decimal comma. Up to version 9.0 the title ends with the date, and
+time stamps have no date:
 
     Linux 2.6.18-194.el5 (db1)      11/20/2008
 
@@ -38,17 +38,17 @@ CORES = re.compile(r"\((\d{1,6}) CPU\)\s*$")
 _USED_COLUMNS = USED_COLUMNS | {
     word for rates in SOURCES.values() for rate in rates for word in (rate.column, rate.multiplier)
 }
-_HUMAN = re.compile(r"([\d.,]+)([sBkMGTPE]?)B?%?")
+_ABBREVIATED = re.compile(r"([\d.,]+)([sBkMGTPE]?)B?%?")
 _UNIT_BYTES = {"s": 512.0, **{letter: 1024.0**power for power, letter in enumerate("BkMGTPE")}}
-"""Letter behind an abbreviated number (-h, --human) → its unit: sysstat counts in powers of 1024."""
+"""Suffix of an abbreviated number (-h, --human) → its unit in bytes. sysstat uses powers of 1024."""
 _COLUMN_BYTES = (("MB", 1024.0**2), ("kB", 1024.0), ("q-sz", 1024.0))
-"""Part of a column's name → its unit. Sizes have been kibibytes since 12.0, which abbreviates first."""
+"""Part of a column's name → its unit in bytes. Sizes are in KiB since 12.0, the first version that abbreviates."""
 _MAX_LINE_LENGTH = 1 << 16
-"""A longer line is cut, so that no file fills the memory."""
+"""Longer lines are split, so that no file fills the memory."""
 
 
-def header(line: str) -> list[str] | None:
-    """The columns of a line that is the header of a table of devices; None: another line."""
+def parse_header(line: str) -> list[str] | None:
+    """The columns in the header of a table of devices; None: another line."""
     if "Device" not in line:
         return None
     words = line.replace("Device:", "Device").split()
@@ -57,7 +57,7 @@ def header(line: str) -> list[str] | None:
 
 
 class TextReports:
-    """Cuts a growing text into reports. `remarks`: code → text of a warning about the file."""
+    """Splits a growing text into reports. `remarks`: code → text of a warning about the file."""
 
     def __init__(self) -> None:
         self.remarks: dict[str, str] = {}
@@ -82,7 +82,7 @@ class TextReports:
         if len(self._buffer) > _MAX_LINE_LENGTH:
             lines, self._buffer = [*lines, self._buffer], ""
         for line in lines:
-            yield from self._line(line.rstrip())
+            yield from self._read_line(line.rstrip())
 
     def finish(self) -> Iterator[Report]:
         """Yields the last report."""
@@ -90,10 +90,10 @@ class TextReports:
         if self._columns and last_line and len(last_line.split()) < len(self._columns):
             self.remarks["cut-file"] = "the file ends within a line: what follows was not written"
         else:
-            yield from self._line(last_line)
+            yield from self._read_line(last_line)
         yield from self._end_report()
 
-    def _line(self, line: str) -> Iterator[Report]:
+    def _read_line(self, line: str) -> Iterator[Report]:
         if not line:
             self._in_cpu = False
             if self._columns and self._columns[0] == "Device":
@@ -104,10 +104,10 @@ class TextReports:
             self._node, self._is_first = title[1], True
             self._cores = int(cores[1]) if (cores := CORES.search(line)) else None
             self._stamps = StampReader(title[2] or "")
-        elif words := header(line):
+        elif words := parse_header(line):
             if self._report is not None and not set(self._report.columns).isdisjoint(words):
                 yield from self._end_report()
-            self._report = self._report or self._new()
+            self._report = self._report or self._new_report()
             self._report.processors = self._report.processors or self._processors
             self._columns, self._indent, self._name = words, len(line) - len(line.lstrip()), ""
             first = 1 if words[0] == "Device" else 0
@@ -117,20 +117,20 @@ class TextReports:
             self._report.columns += tuple(column for _, column in self._used_columns)
             self._listed = set()
         elif self._columns:
-            yield from self._row(line)
+            yield from self._read_row(line)
         elif line.lstrip().startswith("avg-cpu:"):
             if self._report is not None and self._report.devices:
                 yield from self._end_report()
             self._in_cpu, self._states = True, line.replace("%", "").split()[1:]
             self._processors = {}
         elif self._in_cpu and not self._processors:
-            self._processors = _processors(self._states, line)
+            self._processors = _parse_processors(self._states, line)
         elif not self._in_cpu and (time := self._stamps.read(line)) is not None:
             yield from self._end_report()
-            self._report = self._new()
+            self._report = self._new_report()
             self._report.stamp = time
 
-    def _new(self) -> Report:
+    def _new_report(self) -> Report:
         first, self._is_first = self._is_first, False
         return Report(first, self._node, cores=self._cores)
 
@@ -143,18 +143,18 @@ class TextReports:
         """Ends a report whose header is not repeated, as in `iostat 1 | grep sda`."""
         columns = self._columns
         yield from self._end_report()
-        self._columns, self._report, self._listed = columns, self._new(), set()
+        self._columns, self._report, self._listed = columns, self._new_report(), set()
         self._report.columns = tuple(column for _, column in self._used_columns)
 
-    def _row(self, line: str) -> Iterator[Report]:
+    def _read_row(self, line: str) -> Iterator[Report]:
         count = len(self._columns)
         if self._columns[0] != "Device":
             *words, name = line.split(None, count - 1)
         else:
-            if self._name:  # with -h before 11.0 the name has a separate line
+            if self._name:  # With -h before 11.0, the name is on a separate line.
                 line, self._name = f"{self._name} {line}", ""
             elif len(line) - len(line.lstrip()) > self._indent:
-                return  # the sum of a group (-g)
+                return  # The sum of a group (-g).
             name, *words = line.rsplit(None, count - 1)
         if len(words) == count - 1 and self._report is not None:
             if name.strip() in self._listed:
@@ -165,7 +165,7 @@ class TextReports:
                 try:
                     number = float(words[index])
                 except ValueError:
-                    number = self._number(words[index], column)
+                    number = self._parse_number(words[index], column)
                 if 0 <= number < VALUE_LIMIT:
                     values[column] = number
         elif not words:
@@ -173,9 +173,9 @@ class TextReports:
         else:
             self.remarks["damaged-line"] = f"a line has {len(words)} values for {count - 1} columns: {line[:80]!r}"
 
-    def _number(self, word: str, column: str) -> float:
-        """A number with a decimal comma, or abbreviated; NaN: not a number."""
-        found = _HUMAN.fullmatch(word)
+    def _parse_number(self, word: str, column: str) -> float:
+        """Parses a number that is abbreviated or has a decimal comma. NaN: not a number."""
+        found = _ABBREVIATED.fullmatch(word)
         try:
             number = float((found[1] if found is not None else word).replace(",", "."))
         except ValueError:
@@ -187,8 +187,8 @@ class TextReports:
         return number * _UNIT_BYTES[found[2]] / unit if unit is not None else math.nan
 
 
-def _processors(states: list[str], line: str) -> dict[str, float]:
-    """The shares of the time, in per cent, that the processors were in these states; empty: they are no numbers."""
+def _parse_processors(states: list[str], line: str) -> dict[str, float]:
+    """State of the processors → share of time in per cent. Empty: the line does not contain numbers."""
     try:
         return dict(zip(states, (float(word.replace(",", ".")) for word in line.split()), strict=True))
     except ValueError:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 from sanpath.plugin import json_objects, read_json
 from sanpath_collectors.iostat.report import VALUE_LIMIT, Report
-from sanpath_collectors.iostat.times import stamp
+from sanpath_collectors.iostat.times import parse_stamp
 
 STATISTICS = re.compile(r'"statistics"\s*:\s*\[')
 _CORES = re.compile(r'"number-of-cpus"\s*:\s*(\d{1,6})')
@@ -23,11 +23,11 @@ _NODE = re.compile(r'"nodename"\s*:\s*"([^"]{0,255})"')
 _BRACE = re.compile(r"[{}\]]")
 _NUMBERS = (float, int)
 _MAX_LENGTH = 1 << 26
-"""Limit of a report in characters; one of ten thousand devices has some millions."""
+"""Largest number of characters of a report. One with ten thousand devices has some millions."""
 
 
 class JsonReports:
-    """Cuts a growing document into reports. `remarks`: code → text of a warning about the file."""
+    """Splits a growing document into reports. `remarks`: code → text of a warning about the file."""
 
     def __init__(self) -> None:
         self.remarks: dict[str, str] = {}
@@ -44,8 +44,8 @@ class JsonReports:
         """Yields the reports that are complete now."""
         self._text += text
         while self._in_array or self._enter_array():
-            for element in self._elements():
-                yield from self._report(element)
+            for element in self._complete_elements():
+                yield from self._parse_report(element)
             if self._in_array:
                 break
         self._text, self._position, self._begin = self._text[self._begin :], self._position - self._begin, 0
@@ -54,13 +54,13 @@ class JsonReports:
             self._text, self._position, self._depth, self._in_array = "", 0, 0, False
 
     def finish(self) -> Iterator[Report]:
-        """Yields nothing, as a truncated report is not used."""
+        """Yields nothing, because a truncated report is not used."""
         if self._in_array:
             self.remarks["cut-file"] = "the JSON is incomplete: iostat was killed, or is still writing"
         yield from ()
 
     def _enter_array(self) -> bool:
-        """Moves to the next array "statistics". False: there is none yet."""
+        """Moves to the next array "statistics". Returns False if there is none yet."""
         match = STATISTICS.search(self._text, self._begin)
         if match is None:
             return False
@@ -73,7 +73,7 @@ class JsonReports:
         self._in_array = self._is_first = True
         return True
 
-    def _elements(self) -> Iterator[str]:
+    def _complete_elements(self) -> Iterator[str]:
         """Yields the elements of the array that are complete now."""
         for brace in _BRACE.finditer(self._text, self._position):
             if brace[0] == "{":
@@ -91,7 +91,7 @@ class JsonReports:
                 return
         self._position = len(self._text)
 
-    def _report(self, element: str) -> Iterator[Report]:
+    def _parse_report(self, element: str) -> Iterator[Report]:
         try:
             parsed = read_json(element)
         except ValueError:
@@ -100,13 +100,13 @@ class JsonReports:
             self.remarks["damaged-json"] = f"a report cannot be read and is left out: {element[:80]!r}"
             return
         first, self._is_first = self._is_first, False
-        report = Report(first, self._node, stamp(str(parsed.get("timestamp", ""))), cores=self._cores)
+        report = Report(first, self._node, parse_stamp(str(parsed.get("timestamp", ""))), cores=self._cores)
         processors = parsed.get("avg-cpu")
         if isinstance(processors, dict):
             report.processors = {state: value for state, value in processors.items() if type(value) in _NUMBERS}
         for disk in json_objects(parsed.get("disk")):
             name = disk.get("disk_device")
-            if isinstance(name, str) and not name.startswith(" "):  # a leading space marks the sum of a group (-g)
+            if isinstance(name, str) and not name.startswith(" "):  # A leading space marks the sum of a group (-g).
                 report.columns = report.columns or tuple(disk)
                 report.devices[name] = {
                     column: value

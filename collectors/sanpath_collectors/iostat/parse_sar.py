@@ -18,10 +18,10 @@ sar -u, and one row for each processor with -P ALL; mpstat prints the same:
     01:18:19        CPU     %user     %nice   %system   %iowait    %steal     %idle
     01:18:20        all     16.58      0.00      7.54      2.01      0.50     73.37
 
-With -p the device is the last column. Up to sysstat 11 bytes are in sectors (rd_sec/s), and other columns have other
-names; old ones count a network interface in bytes (rxbyt/s), and up to 10.1 there is no %ifutil. Each row has the
-time at which its interval ends. sar prints all tables once an interval, but one after the other from a daily file
-(-f): each has its own times. Other tables of sar are passed over.
+With -p the device is the last column. Up to sysstat 11, bytes are in sectors (rd_sec/s), and other columns have other
+names. Old versions count network interfaces in bytes (rxbyt/s), and up to 10.1 there is no %ifutil. Each row has the
+time at which its interval ends. sar prints all tables in each interval. From a daily file (-f) it prints one table
+after the other, so each table has its own times. Other tables of sar are skipped.
 """
 
 from __future__ import annotations
@@ -29,41 +29,44 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from sanpath_collectors.iostat.directions import operations
+from sanpath_collectors.iostat.directions import split_operations
 from sanpath_collectors.iostat.parse import CORES, TITLE
 from sanpath_collectors.iostat.report import VALUE_LIMIT, Report, Values
 from sanpath_collectors.iostat.tables import HBA, HOST, LUN
 from sanpath_collectors.iostat.times import StampReader
 
-_BETWEEN = r"(?:[:.]|[^\W\d_] ?)"
-_ROW = re.compile(rf"(\d{{1,2}}{_BETWEEN}\d\d{_BETWEEN}\d\d[^\W\d_]?(?: [AP]M(?: [A-Z]{{2,5}}(?=\s\s))?)?)\s+(\S.*)")
+_TIME_SEPARATOR = r"(?:[:.]|[^\W\d_] ?)"
+_ROW = re.compile(
+    rf"(\d{{1,2}}{_TIME_SEPARATOR}\d\d{_TIME_SEPARATOR}\d\d[^\W\d_]?(?: [AP]M(?: [A-Z]{{2,5}}(?=\s\s))?)?)\s+(\S.*)"
+)
 """Groups: the time, and the columns. Chinese, Japanese and Korean have words for hours, minutes and seconds
 (01時18分19秒), and India's English a time zone (01:18:19 AM IST)."""
-_OTHER_NAMES = {"rd_sec/s": "rsec/s", "wr_sec/s": "wsec/s"}
+_CURRENT_NAMES = {"rd_sec/s": "rsec/s", "wr_sec/s": "wsec/s"}
 _READS, _WRITES = ("rkB/s", "rsec/s"), ("wkB/s", "wsec/s")
 _USED_COLUMNS = frozenset(
     (*_READS, *_WRITES, "aqu-sz", "avgqu-sz", "%util", "rxkB/s", "txkB/s", "rxbyt/s", "txbyt/s", "%ifutil")
 )
-_NAMES = {"DEV": "tps", "IFACE": "rxpck/s", "CPU": "%idle"}
-"""Column with the names of a table → a column that other tables of the same names lack (sar -n EDEV, -m CPU)."""
+_MARKER_COLUMNS = {"DEV": "tps", "IFACE": "rxpck/s", "CPU": "%idle"}
+"""Name column of a table → a column that distinguishes it from other tables with this name column (sar -n EDEV, -m
+CPU)."""
 _TABLES = {"DEV": LUN, "IFACE": HBA, "CPU": HOST}
-_BY_NUMBER = re.compile(r"dev([78])-(\d{1,3})")
-"""A disk from sda to sdp without -p: block major 8, 16 minors each; or a loop device, major 7 (Linux,
-Documentation/admin-guide/devices.txt)."""
+_DEVICE_NUMBER = re.compile(r"dev([78])-(\d{1,3})")
+"""A device as sar prints it without -p: a disk from sda to sdp, which has block major 8 and 16 minors, or a loop
+device, which has major 7 (Linux, Documentation/admin-guide/devices.txt)."""
 _MINORS_OF_DISK = 16
 _MAX_LINE_LENGTH = 1 << 16
 
 
-def header(line: str) -> list[str] | None:
-    """The columns of the header of one of these tables, after its time; None: another line."""
+def parse_header(line: str) -> list[str] | None:
+    """The columns in the header of one of these tables, without its time; None: another line."""
     match = _ROW.fullmatch(line.strip())
     words = match[2].split() if match else []
-    is_table = any(column in words and names in (words[0], words[-1]) for names, column in _NAMES.items())
-    return [_OTHER_NAMES.get(word, word) for word in words] if is_table else None
+    is_table = any(column in words and names in (words[0], words[-1]) for names, column in _MARKER_COLUMNS.items())
+    return [_CURRENT_NAMES.get(word, word) for word in words] if is_table else None
 
 
 class SarReports:
-    """Cuts a growing text into reports. `remarks`: code → text of a warning about the file."""
+    """Splits a growing text into reports. `remarks`: code → text of a warning about the file."""
 
     def __init__(self) -> None:
         self.remarks: dict[str, str] = {}
@@ -76,7 +79,7 @@ class SarReports:
         self._columns: list[str] = []
         self._time = ""
         self._report: Report | None = None
-        self._remarks_of_report: dict[str, str] = {}
+        self._report_remarks: dict[str, str] = {}
 
     def feed(self, text: str) -> Iterator[Report]:
         """Yields the reports that are complete now."""
@@ -84,56 +87,56 @@ class SarReports:
         if len(self._buffer) > _MAX_LINE_LENGTH:
             lines, self._buffer = [*lines, self._buffer], ""
         for line in lines:
-            yield from self._line(line.strip())
+            yield from self._read_line(line.strip())
 
     def finish(self) -> Iterator[Report]:
         """Yields the last report."""
         last_line, self._buffer = self._buffer.strip(), ""
-        yield from self._line(last_line)
+        yield from self._read_line(last_line)
         yield from self._end_report()
 
-    def _line(self, line: str) -> Iterator[Report]:
+    def _read_line(self, line: str) -> Iterator[Report]:
         if "(" in line and (title := TITLE.match(line)):
             yield from self._end_report()
             self._node, self._date, self._columns, self._stamps = title[1], title[2] or "", [], {}
             self._cores = int(cores[1]) if (cores := CORES.search(line)) else None
-        elif columns := header(line):
+        elif columns := parse_header(line):
             yield from self._end_report()
             self._columns, self._table = columns, next(table for name, table in _TABLES.items() if name in columns)
             if self._table.kind not in self._stamps:
                 self._stamps[self._table.kind] = StampReader(self._date)
                 # The first interval begins at the time of the header.
-                yield self._begin(line)
+                yield self._begin_report(line)
         elif (row := _ROW.fullmatch(line)) is None:
             self._columns = [] if not line else self._columns
         elif self._columns:
             if self._report is None or row[1] != self._time:
                 yield from self._end_report()
-                self._report = self._begin(line)
-            self._row(self._report, row[2].split())
+                self._report = self._begin_report(line)
+            self._read_row(self._report, row[2].split())
 
-    def _begin(self, line: str) -> Report:
+    def _begin_report(self, line: str) -> Report:
         """A new report with the time of a line."""
         row = _ROW.fullmatch(line)
         self._time = row[1] if row else ""
         columns = tuple(column for column in self._columns if column in _USED_COLUMNS)
         stamp = self._stamps[self._table.kind].read(f"Time: {self._time}")
-        derived = ("r/s", "w/s", "r_await", "w_await") if self._table is LUN else ()
-        return Report(False, self._node, stamp, (*derived, *columns), cores=self._cores, table=self._table)
+        derived_columns = ("r/s", "w/s", "r_await", "w_await") if self._table is LUN else ()
+        return Report(False, self._node, stamp, (*derived_columns, *columns), cores=self._cores, table=self._table)
 
     def _end_report(self) -> Iterator[Report]:
         report, self._report = self._report, None
         if report is not None:
-            self.remarks |= self._remarks_of_report
+            self.remarks |= self._report_remarks
             yield report
 
-    def _row(self, report: Report, words: list[str]) -> None:
+    def _read_row(self, report: Report, words: list[str]) -> None:
         if len(words) != len(self._columns):
             text = f"a line has {len(words)} values for {len(self._columns)} columns: {' '.join(words)[:80]!r}"
-            self._remarks_of_report["damaged-line"] = text
+            self._report_remarks["damaged-line"] = text
             return
         by_column = dict(zip(self._columns, words, strict=True))
-        values = {column: number for column, word in by_column.items() if (number := _number(word)) is not None}
+        values = {column: number for column, word in by_column.items() if (number := _parse_number(word)) is not None}
         used = {column: value for column, value in values.items() if column in _USED_COLUMNS}
         if report.table is HBA:
             report.devices[by_column["IFACE"]] = used
@@ -142,23 +145,23 @@ class SarReports:
             shares = {column[1:]: value for column, value in values.items() if column.startswith("%")}
             report.devices[by_column["CPU"]] = shares
             return
-        # Of the operations of one direction, the latency is theirs.
+        # The latency is used only for a direction with operations, and then it is the latency of that direction.
         latency = {f"{kind}_await": values["await"] for kind in "rw" if "await" in values}
-        report.devices[_name(by_column["DEV"])] = used | latency | self._operations(values)
+        report.devices[_kernel_name(by_column["DEV"])] = used | latency | self._split_operations(values)
 
-    def _operations(self, values: Values) -> Values:
-        """Operations of reads and of writes, where the bytes are nearly all of one direction."""
-        found = operations(values)
+    def _split_operations(self, values: Values) -> Values:
+        """Rates of reads and writes, if nearly all bytes are of one direction. Empty: the directions are mixed."""
+        found = split_operations(values)
         if found is None:
-            self._remarks_of_report["no-directions"] = (
+            self._report_remarks["no-directions"] = (
                 "sar counts reads and writes together: where a device does both, their operations are not known; "
                 "run iostat -xty 1 -o JSON"
             )
         return found or {}
 
 
-def _number(word: str) -> float | None:
-    """A number, also with a decimal comma. None: it is none, or no value of a device."""
+def _parse_number(word: str) -> float | None:
+    """Parses a number, also with a decimal comma. None: not a number, or out of range."""
     try:
         number = float(word.replace(",", "."))
     except ValueError:
@@ -166,13 +169,13 @@ def _number(word: str) -> float | None:
     return number if 0 <= number < VALUE_LIMIT else None
 
 
-def _name(device: str) -> str:
-    """A device as the kernel calls it, where its number shows that.
+def _kernel_name(device: str) -> str:
+    """The kernel's name of a device, if its number shows it; else the name that was printed.
 
-    >>> _name("dev8-16"), _name("dev8-17"), _name("dev7-3"), _name("dev253-0"), _name("nvme0n1")
-    ('sdb', 'sdb1', 'loop3', 'dev253-0', 'nvme0n1')
+    >>> [_kernel_name(device) for device in ("dev8-16", "dev8-17", "dev7-3", "dev253-0", "nvme0n1")]
+    ['sdb', 'sdb1', 'loop3', 'dev253-0', 'nvme0n1']
     """
-    match = _BY_NUMBER.fullmatch(device)
+    match = _DEVICE_NUMBER.fullmatch(device)
     if match is None or int(match[2]) >= 16 * _MINORS_OF_DISK:
         return device
     if match[1] == "7":

@@ -1,5 +1,7 @@
-"""Turns the output of iostat or sar into block devices, network ports and their counters, which are rates summed up
-over the intervals, and into how busy processors were in each."""
+"""Turns the output of iostat or sar into entities and samples of block devices, network ports and processors.
+
+The counters of devices and ports are rates, summed up over the intervals.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +24,13 @@ from sanpath.plugin import (
     text_of,
     warning,
 )
-from sanpath_collectors.iostat.counters import Counters, plan
-from sanpath_collectors.iostat.directions import lacks_directions, operations
-from sanpath_collectors.iostat.parse import TITLE, TextReports, header
+from sanpath_collectors.iostat.counters import Counters, choose_rates
+from sanpath_collectors.iostat.directions import lacks_directions, split_operations
+from sanpath_collectors.iostat.parse import TITLE, TextReports, parse_header
 from sanpath_collectors.iostat.parse_json import JsonReports
 from sanpath_collectors.iostat.parse_sar import SarReports
-from sanpath_collectors.iostat.parse_sar import header as sar_header
-from sanpath_collectors.iostat.ports import link_speed
+from sanpath_collectors.iostat.parse_sar import parse_header as parse_sar_header
+from sanpath_collectors.iostat.ports import estimate_link_speed
 from sanpath_collectors.iostat.report import Report, Values, busiest_core, busy_ratio
 from sanpath_collectors.iostat.stacks import Traffic, is_map
 from sanpath_collectors.iostat.tables import HBA, HOST, LUN, Rate
@@ -38,23 +40,23 @@ _SECOND_US = 1_000_000
 _ALL = "all"
 """All processors together, as sar calls them."""
 _MAX_INTERVAL_US = 86_400 * _SECOND_US
-"""A day: a longer interval between two reports is a gap, or a clock that was set."""
+"""A day. A longer time between two reports is a gap, or the clock was set."""
 _ADVICE = "run iostat -xty 1 -o JSON"
-_LACKS_LATENCY = ("no-directions", "no-latency")
-"""Codes of the warnings for lack of which a device shows no load."""
+_NO_LOAD_CODES = ("no-directions", "no-latency")
+"""Codes of warnings about missing columns without which a device cannot show the load."""
 _JSON = re.compile(r'\{\s*"sysstat"\s*:')
 _SADF = re.compile(r'"(?:sysdata-version|file-utc-time)"\s*:')
-"""Keys of sadf, another program of sysstat, whose devices have other names and columns."""
+"""Keys in the JSON of sadf, another program of sysstat, which has other names of devices and columns."""
 _AMBIGUOUS_DATE = "ambiguous-date"
-_MOST_TEXT_BEFORE = 1 << 16
-"""Text within which the header of a report has to appear."""
+_MAX_TEXT_BEFORE = 1 << 16
+"""Number of characters within which the header of a report has to appear."""
 
 
 class IostatResult(ResultReader):
-    """Reads text or JSON of iostat of all versions of sysstat, and the block devices, network interfaces and
-    processors of sar.
+    """Reads text or JSON of iostat, of all versions of sysstat, and the tables of block devices, network interfaces
+    and processors of sar.
 
-    The first report of each iostat covers the time since boot, and is left out. sar has none such.
+    The first report of each iostat covers the time since boot, and is left out. sar does not print such a report.
     """
 
     def __init__(self, load: str) -> None:
@@ -65,34 +67,35 @@ class IostatResult(ResultReader):
         self._first: Report | None = None
         self._clock_is_set = False
         self._end_us: dict[str, int] = {}
-        # Kind → the last stamp, and what is added to stamps since the clock was set back.
+        # Kind of table → (last time stamp, microseconds added to time stamps since the clock was set back).
         self._stamps: dict[str, tuple[int, int]] = {}
         self._has_samples = False
         self._warned_codes: set[str] = set()
         self._yielded_devices: set[tuple[str, str]] = set()
         self._counters = {table.kind: Counters(table) for table in (LUN, HBA)}
         self._traffic = Traffic()
-        self._plans: dict[tuple[str, ...], Mapping[str, Rate]] = {}
+        self._rates_by_columns: dict[tuple[str, ...], Mapping[str, Rate]] = {}
 
     @classmethod
     def recognises(cls, head: bytes, name: str) -> bool:  # noqa: ARG003 - the content is sufficient
-        """Whether a file is output of iostat or sar: by the header of a table of devices, network interfaces or
-        processors, or the begin of JSON, which may follow other text.
+        """Whether a file is output of iostat or sar. It is recognised by the header of a table of devices, network
+        interfaces or processors, or by the begin of JSON; other text may precede.
 
-        A file with only the title is accepted, although other programs of sysstat write it too: iostat may have
-        written no more so far.
+        A file with only the title is accepted, because iostat may have written no more so far, although other
+        programs of sysstat write the same title.
         """
         text = text_of(head)[0]
         if _JSON.search(text):
             return _SADF.search(text) is None
         lines = [line for line in text.splitlines() if line.strip()]
-        return any(header(line) or sar_header(line) for line in lines) or (
+        return any(parse_header(line) or parse_sar_header(line) for line in lines) or (
             len(lines) == 1 and TITLE.match(lines[0]) is not None
         )
 
     @classmethod
     def has_ambiguous_dates(cls, head: bytes) -> bool:
-        """Whether one of the first reports has a date as of the United States that may be one as of Britain."""
+        """Whether one of the first reports has a date that may have the month first (American) or the day
+        (British)."""
         trial = cls("trial")
         with contextlib.suppress(CollectorError):
             for _ in trial.feed(head):
@@ -107,48 +110,48 @@ class IostatResult(ResultReader):
         """Yields the items of the last interval. Raises UNREADABLE when there was none."""
         yield from self._read(self._decoder.feed(b"", last=True), last=True)
         if self._first is not None:
-            yield from self._only_report(self._first)
+            yield from self._use_only_report(self._first)
         if not self._has_samples:
             raise CollectorError(
                 Failure.UNREADABLE, f"it contains no report of a block device, network port or processor: {_ADVICE}"
             )
-        for lower, upper in self._traffic.parts():
+        for lower, upper in self._traffic.find_parts():
             yield SourceLink("member_of", ("lun", lower), ("lun", upper), "their bytes in each interval")
 
     def _read(self, text: str, last: bool) -> Iterator[Item]:
         self._text += text
         if self._form is None:
-            self._form = self._recognised_form(last)
+            self._form = self._choose_form(last)
         if self._form is None:
             return
         text, self._text = self._text, ""
         for reports in (self._form.feed(text), self._form.finish() if last else ()):
             for report in reports:
-                yield from self._report(report)
-                yield from self._remarks(self._form.remarks)
-        yield from self._remarks(self._form.remarks)
+                yield from self._add_report(report)
+                yield from self._warn_all(self._form.remarks)
+        yield from self._warn_all(self._form.remarks)
 
-    def _recognised_form(self, last: bool) -> TextReports | JsonReports | SarReports | None:
-        """The form of the text so far, which may have other text before it; None: not known yet."""
+    def _choose_form(self, last: bool) -> TextReports | JsonReports | SarReports | None:
+        """Chooses the parser for the text so far, which may begin with other text. None: not known yet."""
         if _JSON.search(self._text):
             return JsonReports()
         lines = self._text.splitlines()
-        if any(map(sar_header, lines)):
+        if any(map(parse_sar_header, lines)):
             return SarReports()
-        # The title alone may be that of either.
-        is_text = any(map(header, lines))
-        return TextReports() if is_text or last or len(self._text) > _MOST_TEXT_BEFORE else None
+        # iostat and sar write the same title.
+        is_text = any(map(parse_header, lines))
+        return TextReports() if is_text or last or len(self._text) > _MAX_TEXT_BEFORE else None
 
-    def _report(self, report: Report) -> Iterator[Item]:
+    def _add_report(self, report: Report) -> Iterator[Item]:
         if report.stamp is not None and not report.stamp.has_zone:
-            report.stamp = self._local(report.stamp, report.table.kind)
+            report.stamp = self._continue_local_time(report.stamp, report.table.kind)
         if not self._clock_is_set:
             self._clock_is_set = True
             self.clock = "elapsed" if report.stamp is None else "utc" if report.stamp.has_zone else "local"
         yield from self._entities(report)
         if report.first:
             if self._first is not None:
-                yield from self._only_report(self._first)
+                yield from self._use_only_report(self._first)
             self._first = report
             self._counters[LUN.kind].restart()
             return
@@ -158,10 +161,10 @@ class IostatResult(ResultReader):
                 self._end_us[LUN.kind] = max(first.stamp.us, self._end_us.get(LUN.kind, 0))
             text = "the first report is left out: unless -y was given, it covers the time since the host was booted"
             yield from self._warn("since-boot", text)
-        yield from self._interval(report)
+        yield from self._add_interval(report)
 
-    def _local(self, stamp: Stamp, kind: str) -> Stamp:
-        """The time of a report, as if the clock were not set back at the end of summer time."""
+    def _continue_local_time(self, stamp: Stamp, kind: str) -> Stamp:
+        """The time of a report, corrected as if the clock had not been set back at the end of summer time."""
         if self.day_first and stamp.day_first_us is not None:
             stamp = Stamp(stamp.day_first_us, has_zone=False)
         previous_us, added_us = self._stamps.get(kind, (stamp.us, 0))
@@ -174,14 +177,14 @@ class IostatResult(ResultReader):
 
     def _entities(self, report: Report) -> Iterator[Item]:
         kind, node = report.table.kind, report.node
-        names = [node] if report.table is HOST else report.measured
-        new = [name for name in names if (kind, name) not in self._yielded_devices]
-        if node and new:
+        names = [node] if report.table is HOST else report.used_devices
+        new_names = [name for name in names if (kind, name) not in self._yielded_devices]
+        if node and new_names:
             yield SourceEntity("host", node, node, {"name": (node,)}, {"cores": report.cores})
         if report.table is HOST:
-            self._yielded_devices |= {(kind, name) for name in new}
+            self._yielded_devices |= {(kind, name) for name in new_names}
             return
-        for name in new:
+        for name in new_names:
             self._yielded_devices.add((kind, name))
             label = f"{node}/{name}" if node else name
             if report.table is HBA:
@@ -192,16 +195,16 @@ class IostatResult(ResultReader):
             if node:
                 yield SourceLink("attached_to", (kind, name), ("host", node), "the machine in its title")
 
-    def _only_report(self, report: Report) -> Iterator[Item]:
+    def _use_only_report(self, report: Report) -> Iterator[Item]:
         self._first = None
-        yield from self._interval(report)
+        yield from self._add_interval(report)
         text = (
             f"there is only one report; unless -y was given, it covers the time since the host was booted: {_ADVICE}"
         )
         yield from self._warn("since-boot", text)
 
-    def _interval(self, report: Report) -> Iterator[Item]:
-        begin_us, end_us = self._limits(report)
+    def _add_interval(self, report: Report) -> Iterator[Item]:
+        begin_us, end_us = self._interval_limits(report)
         if end_us < begin_us:
             yield from self._warn(
                 "clock-moved",
@@ -217,13 +220,13 @@ class IostatResult(ResultReader):
             yield from self._warn("reports-missing", "there is more than a day between two reports: it is left out")
         unknown_interval = report.stamp is None or report.table.kind not in self._end_us
         self._end_us[report.table.kind] = end_us
-        devices = report.measured
+        devices = report.used_devices
         if not devices:
             return
         if report.table is HOST:
-            yield from self._processors(report.node, devices, begin_us, end_us)
+            yield from self._processor_samples(report.node, devices, begin_us, end_us)
         else:
-            yield from self._samples(report, devices, begin_us, end_us)
+            yield from self._device_samples(report, devices, begin_us, end_us)
         if unknown_interval:
             text = "the length of an interval is not reported and taken for a second: run iostat with -t"
             yield from self._warn("interval-unknown", text)
@@ -231,24 +234,28 @@ class IostatResult(ResultReader):
             text = "whether the month or the day comes first in a time is not sure: run it with S_TIME_FORMAT=ISO"
             yield from self._warn(_AMBIGUOUS_DATE, text)
 
-    def _limits(self, report: Report) -> tuple[int, int]:
+    def _interval_limits(self, report: Report) -> tuple[int, int]:
         """Begin and end of the interval in microseconds.
 
-        Stamps have a resolution of a second: one that is not later than the previous one adds nothing, and its time
-        is part of the next interval.
+        Time stamps have a resolution of a second. An interval whose end equals the previous one is left out, and its
+        time is part of the next interval.
         """
         begin_us = self._end_us.get(report.table.kind)
         if report.stamp is None or self.clock == "elapsed":
             return begin_us or 0, (begin_us or 0) + _SECOND_US
         return report.stamp.us - _SECOND_US if begin_us is None else begin_us, report.stamp.us
 
-    def _samples(self, report: Report, devices: dict[str, Values], begin_us: int, end_us: int) -> Iterator[Item]:
+    def _device_samples(
+        self, report: Report, devices: dict[str, Values], begin_us: int, end_us: int
+    ) -> Iterator[Item]:
         self._has_samples = True
         columns = report.columns
         if lacks_directions(report):
             columns = (*columns, "r/s", "w/s")
             yield from self._add_operations(devices)
-        rates = self._plans.get(columns) or self._plans.setdefault(columns, plan(columns))
+        rates = self._rates_by_columns.get(columns) or self._rates_by_columns.setdefault(
+            columns, choose_rates(columns)
+        )
         counters = self._counters[report.table.kind]
         if (zeros := counters.begin_devices(devices, rates, begin_us)) is not None:
             yield zeros
@@ -258,15 +265,17 @@ class IostatResult(ResultReader):
             yield from _link_speeds(devices, end_us)
             return
         self._traffic.add(devices, rates, seconds)
-        yield from self._processors(report.node, {_ALL: report.processors}, begin_us, end_us)
+        yield from self._processor_samples(report.node, {_ALL: report.processors}, begin_us, end_us)
         if "ops_read_total" not in rates:
             yield from self._warn("no-directions", f"reads and writes are not separated: {_ADVICE}")
         elif "r_await" not in columns and "await" in columns:
             text = "this version reports one latency for reads and writes together: it is taken for both"
             yield from self._warn("await-of-both", text)
 
-    def _processors(self, node: str, processors: Mapping[str, Values], begin_us: int, end_us: int) -> Iterator[Item]:
-        """Yields how busy the processors of a machine with a name were in an interval."""
+    def _processor_samples(
+        self, node: str, processors: Mapping[str, Values], begin_us: int, end_us: int
+    ) -> Iterator[Item]:
+        """Yields the utilisation of a machine's processors in an interval, if the name of the machine is known."""
         values = busiest_core(processors)
         if (busy := busy_ratio(processors.get(_ALL, {}))) is not None:
             values["cpu_busy_ratio"] = busy
@@ -281,35 +290,35 @@ class IostatResult(ResultReader):
             )
 
     def _add_operations(self, devices: dict[str, Values]) -> Iterator[Item]:
-        """Adds the operations of each direction, as far as the bytes tell them."""
+        """Adds the operations of each direction to `devices`, if the bytes show them. Yields warnings."""
         yield from self._warn("no-latency", f"without -x, iostat does not tell how long I/Os take: {_ADVICE}")
         for values in devices.values():
-            found = operations(values)
+            found = split_operations(values)
             values |= found or {}
             if found is None:
                 text = f"without -x, the operations of a device that reads and writes are not separated: {_ADVICE}"
                 yield from self._warn("no-directions", text)
 
-    def _remarks(self, remarks: Mapping[str, str]) -> Iterator[Item]:
+    def _warn_all(self, remarks: Mapping[str, str]) -> Iterator[Item]:
         for code, message in remarks.items():
             yield from self._warn(code, message)
 
     def _warn(self, code: str, text: str) -> Iterator[Item]:
-        """Yields a warning, each code once a file."""
+        """Yields a warning, once for each code."""
         if code not in self._warned_codes:
             self._warned_codes.add(code)
-            advice = f"repeat the test, and {_ADVICE} beside it" if code in _LACKS_LATENCY else None
+            advice = f"repeat the test, and {_ADVICE} beside it" if code in _NO_LOAD_CODES else None
             yield warning(max(self._end_us.values(), default=0), code, text, advice)
 
 
 def _link_speeds(ports: Mapping[str, Values], end_us: int) -> Iterator[Rows]:
-    """Yields the speeds of the links of ports that were busy enough in an interval to tell it."""
-    speeds = {name: speed for name, values in ports.items() if (speed := link_speed(values)) is not None}
+    """Yields the link speeds of ports, if they can be estimated from an interval."""
+    speeds = {name: speed for name, values in ports.items() if (speed := estimate_link_speed(values)) is not None}
     if speeds:
         yield rows_of(HBA, {name: {"link_speed_bits_per_second": speed} for name, speed in speeds.items()}, end_us)
 
 
 class Iostat(FollowedFile):
-    """Follows the file that iostat or sar is writing, on the host whose block devices it has."""
+    """Follows the file that iostat or sar is writing, on the host of the block devices."""
 
     reader = IostatResult

@@ -1,7 +1,7 @@
-"""Finds the devices below md devices, logical volumes and multipath maps, by the bytes that they move. No I/O.
+"""Finds the devices below md devices, logical volumes and multipath maps by the bytes that they transfer. No I/O.
 
-iostat does not report what a device is made of. Its bytes are those of the devices below it together, interval by
-interval; what is mirrored or read ahead does not add up, and stays unknown.
+iostat does not report which devices another one consists of. But in each interval, the bytes of a device are the sum
+of the bytes of the devices below it. With mirroring or read-ahead this does not hold, and the devices remain unknown.
 """
 
 from __future__ import annotations
@@ -18,27 +18,28 @@ _KERNEL_DISK = re.compile(
     r"(?:sd|vd|xvd|hd|dasd|emcpower|rssd|fio)[a-z]+\d*"
     r"|(?:nvme\d+(?:c\d+)?n|mmcblk|nbd|rbd|drbd|nullb|pmem|ubiblock|mtdblock)\d+(?:[_p]\d+)?"
 )
-"""Devices that are not made of others, by the kernel's names. A multipath map or a logical volume has any other."""
+"""The kernel's names of devices that do not consist of others. Multipath maps and logical volumes have other
+names."""
 _OTHER_KERNEL_NAME = re.compile(
     r"(?:dm-|md_?|bcache|loop|zd|dev)\d.*|md_.+|(?:cciss|ida|rd)[!/].+|scini[a-z]+|skd.+|rsxx.+"
 )
-_EQUAL, _CLOSE = 0.01, 0.05
-"""Relative difference of bytes up to which devices may be the parts of another one: in all, and interval by interval,
-at whose ends some I/Os are on the way. Any other choice of parts has to differ by more than the second, or nothing is
-concluded."""
-_FEWEST_INTERVALS = 4
-_LEAST_BYTES_PER_SECOND = 1e6
-"""A device that moves less may be idle: a few blocks would decide."""
-_MOST_INTERVALS = 3600
-"""An hour of seconds: what follows tells no more, and would be kept in memory."""
-_CLEARLY_MORE = 1.05
-"""Ratio of the outstanding I/Os from which one of two devices stands above the other."""
-_MOST_PARTS = 12
-"""Most devices among which parts are sought: there are 4,096 ways to choose from as many."""
+_TOTAL_TOLERANCE_RATIO, _INTERVAL_TOLERANCE_RATIO = 0.01, 0.05
+"""Largest ratio by which the bytes of a device and of its parts may differ: in total, and summed over the differences
+of single intervals, at whose ends some I/Os are in flight. If another choice of parts also differs by less than the
+second ratio, the parts are unknown."""
+_MIN_INTERVALS = 4
+_MIN_BYTES_PER_SECOND = 1e6
+"""Devices with less throughput are ignored: if they are idle, a few blocks would decide."""
+_MAX_INTERVALS = 3600
+"""Largest number of intervals that are kept in memory: an hour of seconds."""
+_MIN_IN_FLIGHT_RATIO = 1.05
+"""Ratio of outstanding I/Os above which one of two devices with equal bytes is the upper one."""
+_MAX_DISKS = 12
+"""Largest number of disks among which the parts of a device are searched. They have 4,096 subsets."""
 
 
 def is_map(name: str) -> bool:
-    """Whether a name is that of a map of the device mapper, as iostat -N and sar print it, and no name of the kernel.
+    """Whether a name is that of a device-mapper map, as iostat -N and sar print it, and not a name of the kernel.
 
     >>> [is_map(name) for name in ("rhel-root", "mpatha", "sda", "nvme0n1", "dm-0", "md127", "dev8-0")]
     [True, True, False, False, False, False, False]
@@ -55,72 +56,83 @@ class Traffic:
         self._seconds: list[float] = []
 
     def add(self, devices: Mapping[str, Values], rates: Mapping[str, Rate], seconds: float) -> None:
-        """Adds one interval. Those after the first hour or so are left out."""
-        if len(self._seconds) >= _MOST_INTERVALS:
+        """Adds one interval. Intervals above `_MAX_INTERVALS` are ignored."""
+        if len(self._seconds) >= _MAX_INTERVALS:
             return
         columns = [rates[metric] for metric in _METRICS if metric in rates]
-        waiting = [rate.column for rate in SOURCES["in_flight_seconds_total"]]
+        in_flight_columns = [rate.column for rate in SOURCES["in_flight_seconds_total"]]
         for name, values in devices.items():
             per_second = sum(values.get(rate.column, 0.0) * rate.factor for rate in columns)
             self._bytes.setdefault(name, {})[len(self._seconds)] = per_second * seconds
-            outstanding = next((values[column] for column in waiting if column in values), 0.0)
+            outstanding = next((values[column] for column in in_flight_columns if column in values), 0.0)
             self._in_flight[name] = self._in_flight.get(name, 0.0) + outstanding * seconds
         self._seconds.append(seconds)
 
-    def parts(self) -> Iterator[tuple[str, str]]:
-        """Yields a device and the one that it is a part of, for each whose parts are clear."""
-        busy = {name: sum(moved.values()) for name, moved in self._bytes.items()}
-        least = _LEAST_BYTES_PER_SECOND * sum(self._seconds)
-        names = sorted(name for name, total in busy.items() if total >= least)
-        if len(self._seconds) < _FEWEST_INTERVALS:
+    def find_parts(self) -> Iterator[tuple[str, str]]:
+        """Yields (lower, upper) for each device whose parts are unambiguous."""
+        total_bytes = {name: sum(moved.values()) for name, moved in self._bytes.items()}
+        min_bytes = _MIN_BYTES_PER_SECOND * sum(self._seconds)
+        names = sorted(name for name, total in total_bytes.items() if total >= min_bytes)
+        if len(self._seconds) < _MIN_INTERVALS:
             return
         disks = [name for name in names if _KERNEL_DISK.fullmatch(name)]
-        for stack in self._stacks([name for name in names if name not in disks]):
-            if parts := self._parts_of(stack[0], disks):
+        for stack in self._find_stacks([name for name in names if name not in disks]):
+            if parts := self._find_parts_of(stack[0], disks):
                 yield from ((part, stack[-1]) for part in parts)
                 yield from (
                     (lower, upper)
                     for upper, lower in pairwise(stack)
-                    if self._in_flight[upper] >= _CLEARLY_MORE * self._in_flight[lower]
+                    if self._in_flight[upper] >= _MIN_IN_FLIGHT_RATIO * self._in_flight[lower]
                 )
 
-    def _stacks(self, uppers: Sequence[str]) -> Iterator[list[str]]:
-        """Yields devices that move the same bytes: each is made of the next one.
+    def _find_stacks(self, upper_devices: Sequence[str]) -> Iterator[list[str]]:
+        """Yields stacks: devices with the same bytes, each of which consists of the next one.
 
-        An I/O that is outstanding at a device is outstanding at those above it, so the uppermost has the most."""
-        left = sorted(uppers, key=lambda name: -self._in_flight[name])
-        while left:
-            stack = [name for name in left if self._difference(left[0], [name]) <= _EQUAL]
+        An I/O that is outstanding at a device is also outstanding at the devices above it. So the top device has the
+        most outstanding I/Os.
+        """
+        remaining = sorted(upper_devices, key=lambda name: -self._in_flight[name])
+        while remaining:
+            stack = [
+                name
+                for name in remaining
+                if self._interval_difference(remaining[0], [name]) <= _TOTAL_TOLERANCE_RATIO
+            ]
             yield stack
-            left = [name for name in left if name not in stack]
+            remaining = [name for name in remaining if name not in stack]
 
-    def _parts_of(self, device: str, disks: Sequence[str]) -> tuple[str, ...]:
-        """Returns the disks that move a device's bytes together. Empty: none do, or more than one choice would."""
+    def _find_parts_of(self, device: str, disks: Sequence[str]) -> tuple[str, ...]:
+        """Returns the disks whose bytes add up to those of a device. Empty: there are none, or several choices."""
         total = sum(self._bytes[device].values())
-        smaller = [disk for disk in disks if sum(self._bytes[disk].values()) <= (1 + _CLOSE) * total]
-        if len(smaller) > _MOST_PARTS:
+        smaller = [
+            disk for disk in disks if sum(self._bytes[disk].values()) <= (1 + _INTERVAL_TOLERANCE_RATIO) * total
+        ]
+        if len(smaller) > _MAX_DISKS:
             smaller = []
         differences = [
-            (self._difference(device, parts), parts)
+            (self._interval_difference(device, parts), parts)
             for count in range(1, len(smaller) + 1)
             for parts in combinations(smaller, count)
         ]
-        close = [parts for difference, parts in differences if difference <= _CLOSE]
-        return close[0] if len(close) == 1 and self._difference_in_all(device, close[0]) <= _EQUAL else ()
+        close = [parts for difference, parts in differences if difference <= _INTERVAL_TOLERANCE_RATIO]
+        return (
+            close[0] if len(close) == 1 and self._total_difference(device, close[0]) <= _TOTAL_TOLERANCE_RATIO else ()
+        )
 
-    def _difference(self, device: str, parts: Sequence[str]) -> float:
-        """Returns how far the bytes of a device and of these parts differ, interval by interval, as a ratio."""
+    def _interval_difference(self, device: str, parts: Sequence[str]) -> float:
+        """Returns the sum of the differences between the bytes of a device and of these parts in each interval, as a
+        ratio of the device's bytes."""
         moved, whole = self._bytes[device], sum(self._bytes[device].values())
-        in_all = self._difference_in_all(device, parts)
-        if in_all > _CLOSE:
-            return in_all  # The difference interval by interval is no smaller.
-        apart = sum(
+        total_difference = self._total_difference(device, parts)
+        if total_difference > _INTERVAL_TOLERANCE_RATIO:
+            return total_difference  # A lower bound of the result.
+        difference_bytes = sum(
             abs(total - sum(self._bytes[part].get(interval, 0.0) for part in parts))
             for interval, total in moved.items()
         )
-        return apart / whole
+        return difference_bytes / whole
 
-    def _difference_in_all(self, device: str, parts: Sequence[str]) -> float:
-        """Returns how far the bytes of a device and of these parts differ in all intervals together, as a ratio."""
+    def _total_difference(self, device: str, parts: Sequence[str]) -> float:
+        """Returns the difference between the bytes of a device and of these parts, over all intervals, as a ratio."""
         whole = sum(self._bytes[device].values())
         return abs(whole - sum(sum(self._bytes[part].values()) for part in parts)) / whole

@@ -1,5 +1,5 @@
-"""The tables of iostat: counters of devices and network ports, summed up over intervals, with the columns that they
-are made of, and how busy the processors were in each interval."""
+"""The tables of iostat: counters of devices and network ports with the columns from which they are computed, and the
+utilisation of processors."""
 
 from __future__ import annotations
 
@@ -51,7 +51,8 @@ HBA = Table(
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """A column as the increase of a counter a second: value x `factor`, x the column `multiplier` if there is one."""
+    """A column as the increase of a counter per second: value x `factor`, x the column `multiplier` if there is
+    one."""
 
     column: str
     factor: float = 1.0

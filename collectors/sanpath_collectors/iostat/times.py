@@ -1,6 +1,6 @@
 """Parses time stamps of `iostat -t`: ISO 8601 with S_TIME_FORMAT=ISO, otherwise in the format of the locale.
 
-Up to version 9.0 they follow a word, "Time: 02:55:16 AM", and have no date.
+Up to version 9.0 they follow a label, "Time: 02:55:16 AM", and have no date.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ _LABELLED = re.compile(r"\s*\w{1,20}\s?:\s+(\S.*)")
 _TIME_OF_DAY = re.compile(r"\d{1,2}\D{1,3}\d\d\D{1,3}\d\d[^\W\d_]?(?:\s?[AaPp]\.?[Mm]\.?)?(?:\s[A-Z]{2,5})?")
 _DAY_US = 86_400_000_000
 _BUDDHIST_YEARS = 543
-"""By which the years of the calendar of Thailand are ahead."""
+"""Number of years by which the calendar of Thailand is ahead."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """A time. `us`: microseconds since the epoch, in local time unless it `has_zone`.
+    """A time stamp. `us`: microseconds since the epoch, in local time unless it `has_zone`.
 
-    `day_first_us`: the same if the day comes first, for one that does not show whether the month does. None: it does.
+    `us` assumes that the month comes first. `day_first_us`: the time if the day comes first; None: not ambiguous.
     """
 
     us: int
@@ -34,18 +34,18 @@ class Stamp:
     day_first_us: int | None = None
 
 
-def stamp(line: str) -> Stamp | None:
+def parse_stamp(line: str) -> Stamp | None:
     """Parses a time stamp; None: the line is no time stamp.
 
-    >>> stamp("2026-11-20T02:55:15+0000")
+    >>> parse_stamp("2026-11-20T02:55:15+0000")
     Stamp(us=1795143315000000, has_zone=True, day_first_us=None)
-    >>> stamp("20.11.2026 02:55:15") == stamp("11/20/2026 02:55:15 AM") == stamp("11/20/26 02:55:15")
-    True
+    >>> {parse_stamp(text) for text in ("20.11.2026 02:55:15", "11/20/2026 02:55:15 AM", "11/20/26 02:55:15")}
+    {Stamp(us=1795143315000000, has_zone=False, day_first_us=None)}
     """
     line = line.strip()
     try:
         if iso := _ISO.fullmatch(line):
-            parsed = Stamp(_us(datetime.fromisoformat(line)), iso[2] is not None)
+            parsed = Stamp(_to_us(datetime.fromisoformat(line)), iso[2] is not None)
         elif local := _LOCAL.fullmatch(line):
             parsed = _parse_locale(local)
         else:
@@ -56,7 +56,8 @@ def stamp(line: str) -> Stamp | None:
 
 
 class StampReader:
-    """Reads the time stamps below one title. `date`: that of the title; "": unknown, so a time alone is no stamp."""
+    """Reads the time stamps below one title. `date`: the title's date; "": unknown, so times without a date are not
+    read."""
 
     def __init__(self, date: str = "") -> None:
         self._date = date
@@ -64,21 +65,21 @@ class StampReader:
         self._previous_us: int | None = None
 
     def read(self, line: str) -> Stamp | None:
-        """Parses a time stamp; None: the line is no time stamp. A time far before the last one is of the next day.
+        """Parses a time stamp; None: the line is not a time stamp. A time far before the last one is on the next day.
 
         >>> stamps = StampReader("11/20/2026")
         >>> late, early = stamps.read("Time: 11:59:55 PM"), stamps.read("Time: 12:00:05 AM")
         >>> (early.us - late.us) // 1_000_000
         10
         """
-        if (found := stamp(line)) is not None:
+        if (found := parse_stamp(line)) is not None:
             return found
         if (labelled := _LABELLED.fullmatch(line)) is None:
             return None
         text = labelled[1].strip()
         if not self._date or _TIME_OF_DAY.fullmatch(text) is None:
-            return stamp(text)
-        if (found := stamp(f"{self._date} {text}")) is None:
+            return parse_stamp(text)
+        if (found := parse_stamp(f"{self._date} {text}")) is None:
             return None
         if self._previous_us is not None and self._previous_us - found.us - self._days_us > _DAY_US // 2:
             self._days_us += _DAY_US
@@ -93,20 +94,20 @@ def _parse_locale(match: re.Match[str]) -> Stamp:
     if len(match["a"]) == 4:
         year, month, day = first, middle, third
     elif match["separator"].strip() == "/" and first <= 12:
-        # American and C locale. British, French and Indian formats have the day first, which only a day above 12
-        # reveals; those of half days without a zone are American.
+        # American and C locale. British, French and Indian formats have the day first, which is only visible if the
+        # day is above 12. Times with AM or PM and without a zone are American.
         year, month, day = third, first, middle
         ambiguous = middle <= 12 and first != middle and (match["half"] is None or match["zone"] is not None)
     else:
         year, month, day = third, middle, first
     hour, minute, second = int(match["hour"]), int(match["minute"]), int(match["second"])
-    if half := match["half"]:
-        hour = hour % 12 + (12 if half[0] in "Pp" else 0)
+    if half_day := match["half"]:
+        hour = hour % 12 + (12 if half_day[0] in "Pp" else 0)
     year += 2000 if year < 100 else -_BUDDHIST_YEARS if year > 2000 + _BUDDHIST_YEARS else 0
     time = datetime(year, month, day, hour, minute, second)
-    day_first_us = _us(time.replace(month=day, day=month)) if ambiguous else None
-    return Stamp(_us(time), has_zone=False, day_first_us=day_first_us)
+    day_first_us = _to_us(time.replace(month=day, day=month)) if ambiguous else None
+    return Stamp(_to_us(time), has_zone=False, day_first_us=day_first_us)
 
 
-def _us(time: datetime) -> int:
+def _to_us(time: datetime) -> int:
     return round((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()) * 1_000_000

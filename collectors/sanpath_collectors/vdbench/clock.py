@@ -1,4 +1,4 @@
-"""Conversion of a report's times of day to one clock; the date is elsewhere in the report, or missing."""
+"""Conversion of a report's times of day to one clock. The date is elsewhere in the report, or missing."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from sanpath.plugin import ResultClock
 
 _DAY_US = 86_400_000_000
 _HALF_HOUR_US = 1_800_000_000
-_MOST_SET_BACK_US = 7_200_000_000
-"""The end of summer time sets clocks back by an hour, or in Antarctica by two. From there on it is another day."""
+_MAX_SET_BACK_US = 7_200_000_000
+"""The end of summer time sets clocks back by an hour, or by two in Antarctica. A larger step back is the next day."""
 
 
 class ReportClock:
@@ -39,21 +39,23 @@ class ReportClock:
             self._utc_offset_us = utc_offset_us
 
     def tick(self, time_of_day_us: int, expected_us: int = 0) -> int:
-        """Convert the next time of day in the report. `expected_us`: how long after the last one it is expected: a
-        day that passes between them shows in nothing else."""
+        """Convert the next time of day in the report.
+
+        `expected_us`: the expected time since the last one. Only this shows that whole days have passed.
+        """
         tick_us = time_of_day_us + self._added_us
         if self._first_tick_us is not None and tick_us < self._last_tick_us:
-            if self._last_tick_us - tick_us > _MOST_SET_BACK_US:
+            if self._last_tick_us - tick_us > _MAX_SET_BACK_US:
                 self._added_us += _DAY_US
                 tick_us += _DAY_US
             elif self._last_tick_us - tick_us > _HALF_HOUR_US // 2:
-                # The local clock was set back at the end of summer time, but the test went on.
+                # The local clock was set back at the end of summer time, while the test continued.
                 step_back_us = -(-(self._last_tick_us - tick_us) // _HALF_HOUR_US) * _HALF_HOUR_US
                 self._added_us += step_back_us
                 tick_us += step_back_us
         missing_us = self._last_tick_us + expected_us - tick_us
         days = max(0, round(missing_us / _DAY_US))
-        if self._first_tick_us is not None and days and abs(missing_us - days * _DAY_US) <= _MOST_SET_BACK_US:
+        if self._first_tick_us is not None and days and abs(missing_us - days * _DAY_US) <= _MAX_SET_BACK_US:
             self._added_us += days * _DAY_US
             tick_us += days * _DAY_US
         if self._first_tick_us is None:

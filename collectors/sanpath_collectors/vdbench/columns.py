@@ -9,18 +9,31 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from sanpath_collectors.vdbench.parse import UNCONTROLLED, number, ratio
+from sanpath_collectors.vdbench.parse import UNCONTROLLED, parse_number, to_ratio
 from sanpath_collectors.vdbench.run_header import RunSettings
 
 _MS = 1e-3
 _MIB = 1024.0**2
 _GIB = 1024.0**3
-_SAME_SIZE = 0.01
-"""How far the mean of equal sizes may be from them in a report that rounds."""
-_METADATA = ("mkdir", "rmdir", "create", "open", "close", "delete", "getattr", "setattr", "access", "copy", "move")
+_SIZE_TOLERANCE_RATIO = 0.01
+"""Ratio by which a rounded mean of equal sizes may differ from them."""
+_METADATA_OPERATIONS = (
+    "mkdir",
+    "rmdir",
+    "create",
+    "open",
+    "close",
+    "delete",
+    "getattr",
+    "setattr",
+    "access",
+    "copy",
+    "move",
+)
 """Operations on files and directories that transfer no data."""
-_BUSY = ("cpu_used", "cpu% sys+u", "cpu%_total")
-"""Names in flatfile.html, and those made of the two header lines of the other reports, for devices and for files."""
+_BUSY_COLUMNS = ("cpu_used", "cpu% sys+u", "cpu%_total")
+"""Names of the column with the processors' utilisation: in flatfile.html, and in the two header lines of other
+reports for devices and for files."""
 
 Cells = Sequence[str]
 
@@ -65,9 +78,9 @@ class Columns:
         self.width = len(names)
         self.files = "read_rate" in self._positions
         self.figures: Callable[[Cells], Figures | None] = self._file_figures if self.files else self._device_figures
-        """Converts a row; None: it has not even a rate."""
-        # Old versions report one response time for reads and writes, and all but the newest report one maximum. They
-        # are used for a direction only where it is the only one.
+        """Converts a row; None: it has no rate."""
+        # Old versions report one response time for reads and writes, and all but the newest report one maximum. These
+        # are used only if the run has only one direction.
         self._response_columns = {
             direction: f"{direction}_resp" if f"{direction}_resp" in self else "" for direction in ("read", "write")
         }
@@ -85,7 +98,7 @@ class Columns:
     def value(self, cells: Cells, name: str) -> float | None:
         """Return a figure by the name of its column. None: no such column, or no value."""
         position = self._positions.get(name)
-        return None if position is None else number(cells[position])
+        return None if position is None else parse_number(cells[position])
 
     def text(self, cells: Cells, name: str) -> str:
         """Return a cell by the name of its column; "" if there is no such column."""
@@ -102,17 +115,17 @@ class Columns:
             files=self.files,
             # Without the column "threads", "xfersize" is the mean size of the completed I/Os.
             block_bytes=self._block_bytes(cells) if "threads" in self else None,
-            read_ratio=ratio(self.value(cells, "rdpct")),
-            random_ratio=ratio(seeks),
+            read_ratio=to_ratio(self.value(cells, "rdpct")),
+            random_ratio=to_ratio(seeks),
             working_set_bytes=size * _GIB if size else None,
             has_rate_limit=has_rate_limit,
             requested_ops_per_second=requested if has_rate_limit else None,
         )
 
     def _block_bytes(self, cells: Cells) -> float | None:
-        """The size of every I/O; None: they differ. Of a distribution, vdbench prints the first size."""
+        """The size of every I/O; None: sizes differ. For a distribution of sizes, vdbench prints the first size."""
         size, measured = self.value(cells, "xfersize") or None, self.value(cells, "bytes/io")
-        return size if not (size and measured) or abs(measured - size) <= _SAME_SIZE * size else None
+        return size if not (size and measured) or abs(measured - size) <= _SIZE_TOLERANCE_RATIO * size else None
 
     def _device_figures(self, cells: Cells) -> Figures | None:
         rate, percent_read = self.value(cells, "rate"), self.value(cells, "read%")
@@ -146,7 +159,7 @@ class Columns:
         if rate is None or reads is None or writes is None:
             return None
         metadata, latency_sum = Flow(), 0.0
-        for direction in _METADATA:
+        for direction in _METADATA_OPERATIONS:
             ops = self.value(cells, f"{direction}_rate") or 0.0
             metadata.ops += ops
             latency_sum += ops * (self._seconds(cells, f"{direction}_resp") or 0.0)
@@ -165,8 +178,8 @@ class Columns:
         return None if ops is None else Flow(ops, bytes_per_second or 0.0, latency_seconds, max_seconds)
 
     def _busy_ratio(self, cells: Cells) -> float | None:
-        # 0 is printed where the system does not tell: a load takes some of it.
-        return ratio(self.value(cells, next((name for name in _BUSY if name in self), ""))) or None
+        # vdbench prints 0 if the system does not report it. Under load it is never 0.
+        return to_ratio(self.value(cells, next((name for name in _BUSY_COLUMNS if name in self), ""))) or None
 
     def _seconds(self, cells: Cells, name: str) -> float | None:
         milliseconds = self.value(cells, name)

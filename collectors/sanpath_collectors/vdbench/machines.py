@@ -13,29 +13,29 @@ from ipaddress import ip_address
 from sanpath.plugin import SourceEntity, SourceLink
 
 Machines = Mapping[str, Sequence[str]]
-"""System name of a machine, "" for the only one, without a name → the LUNs that it uses."""
+"""Name of a machine, "" for a single machine without a name → the LUNs that it uses."""
 
 _DISK = re.compile(r"/dev/((?:sd|hd|vd|xvd)[a-z]+|nvme\d+n\d+|dasd[a-z]+)(?:p?\d+)?", re.ASCII)
 _OTHER = re.compile(r"/dev/((?:dm-|md|rbd|nbd|drbd|pmem)\d+)", re.ASCII)
 _WINDOWS = re.compile(r"\\\\\.\\PhysicalDrive(\d+)", re.ASCII | re.IGNORECASE)
-_MOST_DEVICES = 4096
-"""Limit of the devices of a file, so that no file fills the memory: larger tests do not exist."""
+_MAX_DEVICES = 4096
+"""Largest number of devices in a file, so that no file fills the memory. Larger tests do not exist."""
 
 
-def device(lun: str) -> str:
-    """Return the block device of a LUN as counters name it, that of a partition, too; "": not known.
+def device_of_lun(lun: str) -> str:
+    """Return the name of a LUN's block device, or of a partition's disk, as counters name it. "": not known.
 
-    >>> device("/dev/sdb1"), device("/dev/nvme0n1p2"), device(r"\\\\.\\PhysicalDrive3"), device("/dev/mapper/mpatha")
-    ('sdb', 'nvme0n1', 'PhysicalDisk3', '')
+    >>> luns = ("/dev/sdb1", "/dev/nvme0n1p2", r"\\\\.\\PhysicalDrive3", "/dev/mapper/mpatha")
+    >>> [device_of_lun(lun) for lun in luns]
+    ['sdb', 'nvme0n1', 'PhysicalDisk3', '']
     """
     if match := _DISK.fullmatch(lun) or _OTHER.fullmatch(lun):
         return match[1]
     return f"PhysicalDisk{match[1]}" if (match := _WINDOWS.fullmatch(lun)) else ""
 
 
-def is_name(system: str) -> bool:
-    """Return whether a system is given by the name of a machine: not by an address, and not as the one that vdbench
-    was started on."""
+def is_machine_name(system: str) -> bool:
+    """Return whether a system is given by a machine's name, not by an address or as the local machine."""
     try:
         ip_address(system)
     except ValueError:
@@ -43,21 +43,24 @@ def is_name(system: str) -> bool:
     return False
 
 
-def items(load: str, runs: Mapping[str, Machines]) -> Iterator[SourceEntity | SourceLink]:
+def machine_items(load: str, runs: Mapping[str, Machines]) -> Iterator[SourceEntity | SourceLink]:
     """Yield the machines and devices of a load. `runs`: local id of a run's load → its machines.
 
-    A load on several machines has a part on each, of which nothing is counted. Devices are named only if all are
-    known: none of those that are not named is taken for the load's."""
-    pairs = {(machine, lun) for of_run in runs.values() for machine, luns in of_run.items() for lun in luns}
-    devices = dict.fromkeys((machine, device(lun)) for machine, lun in sorted(pairs))
-    are_known = all(name for _, name in devices) and len(devices) <= _MOST_DEVICES
-    machines = dict.fromkeys(machine for of_run in runs.values() for machine in of_run if machine)
+    A load on several machines has a part on each machine, without counters of its own. Devices are yielded only if
+    all of them are known.
+    """
+    pairs = {
+        (machine, lun) for run_machines in runs.values() for machine, luns in run_machines.items() for lun in luns
+    }
+    devices = dict.fromkeys((machine, device_of_lun(lun)) for machine, lun in sorted(pairs))
+    are_known = all(name for _, name in devices) and len(devices) <= _MAX_DEVICES
+    machines = dict.fromkeys(machine for run_machines in runs.values() for machine in run_machines if machine)
     for machine in machines:
         yield SourceEntity("host", machine, machine, {"name": (machine,)})
     if len(machines) == 1:
         yield SourceLink("runs_on", ("load", load), ("host", next(iter(machines))), "system= in parmfile.html")
-    for run, of_run in runs.items() if len(machines) > 1 else ():
-        for machine in filter(None, of_run):
+    for run, run_machines in runs.items() if len(machines) > 1 else ():
+        for machine in filter(None, run_machines):
             part = f"{run}/{machine}"
             yield SourceEntity("load", part, part, {"name": (part,)})
             yield SourceLink("member_of", ("load", part), ("load", load), "hd= in parmfile.html")

@@ -1,7 +1,7 @@
-"""Figures, times and labels of vdbench's reports. Pure: text in, values out.
+"""Parses figures, times and labels of vdbench's reports. Pure.
 
-All reports are plain text after a `<pre>` that is never closed. A row begins with its time, and its figures stand in
-the order of a header that is printed now and then:
+All reports are plain text after a `<pre>` that is never closed. A row begins with its time. The order of its figures
+is that of the header, which is repeated now and then:
 
              tod               timestamp        Run   Interval    reqrate       rate     MB/sec   bytes/io   ...
     09:42:39.081 10/09/2019-09:42:39-ICT        rd1          2 9999988.0000  2219.0000     8.6680       4096 ...
@@ -16,8 +16,8 @@ import re
 from collections.abc import Sequence
 from datetime import date
 
-_LARGEST = 1e12
-"""No figure of a report is larger; a larger one comes from a damaged file."""
+_MAX_VALUE = 1e12
+"""Larger figures mean that the file is damaged."""
 UNCONTROLLED = frozenset((999_977.0, 999_988.0, 9_999_977.0, 9_999_988.0))
 """Values of the column reqrate that mean `iorate=curve` or `iorate=max`, in older and in newer versions."""
 
@@ -43,23 +43,23 @@ _MONTHS = {
     **{"aug": 8, "aoû": 8, "ago": 8, "sep": 9, "set": 9, "oct": 10, "okt": 10, "ott": 10, "out": 10, "nov": 11},
     **{"dec": 12, "dez": 12, "déc": 12, "dic": 12},
 }
-"""First letters of the months in the JVM's languages; some languages number the months, as `5月`."""
+"""First letters of the months in the JVM's languages. Some languages number the months, such as `5月`."""
 
 
-def number(text: str) -> float | None:
+def parse_number(text: str) -> float | None:
     """Parse a figure of a report. None: `n/a`, or invalid."""
     try:
         value = float(text)
     except ValueError:
         return None
-    return value if 0 <= value <= _LARGEST else None
+    return value if 0 <= value <= _MAX_VALUE else None
 
 
-def without_locale(cells: Sequence[str]) -> list[str]:
-    """Rewrite the figures of a row that contains commas in the format of a JVM without a locale.
+def normalise_decimal_marks(cells: Sequence[str]) -> list[str]:
+    """Rewrite the figures of a row with commas: a point as decimal mark, and no separators of thousands.
 
     A row has many figures with decimals. If no cell has a point, or a point separates thousands (1.234,5), the comma
-    is the decimal mark; otherwise it separates thousands.
+    is the decimal mark. Otherwise it separates thousands.
     """
     joined = " ".join(cells)
     if "." not in joined or re.search(r"\d\.\d{3},", joined):
@@ -67,18 +67,18 @@ def without_locale(cells: Sequence[str]) -> list[str]:
     return [cell.replace(",", "") for cell in cells]
 
 
-def interval(label: str) -> int | None:
+def parse_interval(label: str) -> int | None:
     """Parse the number of an interval, from 1 on. None: another label."""
     return int(label) or None if len(label) < 10 and label.isdecimal() else None
 
 
-def averaged_intervals(label: str) -> tuple[int, int] | None:
+def parse_averaged_intervals(label: str) -> tuple[int, int] | None:
     """Parse `avg_2-60` → (2, 60), the first and last interval of an average. None: another label."""
     match = _AVERAGE.fullmatch(label)
     return (int(match[1]), int(match[2])) if match else None
 
 
-def time_of_day(text: str) -> int | None:
+def parse_time_of_day(text: str) -> int | None:
     """Parse `13:49:01.260` → microseconds since midnight. None: not a time."""
     match = _TIME_OF_DAY.fullmatch(text)
     if match is None:
@@ -87,7 +87,7 @@ def time_of_day(text: str) -> int | None:
     return ((int(hours) * 60 + int(minutes)) * 60 + int(seconds)) * 1_000_000 + int(milliseconds) * 1000
 
 
-def day(text: str) -> int | None:
+def parse_day(text: str) -> int | None:
     """Parse `Apr 08, 2016`, `08:17:11 Mar 08 2019 UTC`, `5月 10, 2023` → days since 1970. None: unknown month."""
     match = _DATE.search(text)
     if match is None:
@@ -95,10 +95,10 @@ def day(text: str) -> int | None:
     word = match[1].lower()
     month_number = re.match(r"\d{1,2}", word)
     month = int(month_number[0]) if month_number else _MONTHS.get(word[:4]) or _MONTHS.get(word[:3], 0)
-    return days_of(int(match[3]), month, int(match[2]))
+    return to_days_since_1970(int(match[3]), month, int(match[2]))
 
 
-def days_of(year: int, month: int, day_of_month: int) -> int | None:
+def to_days_since_1970(year: int, month: int, day_of_month: int) -> int | None:
     """Convert a date to days since 1970. None: there is no such day."""
     try:
         return date(year, month, day_of_month).toordinal() - date(1970, 1, 1).toordinal()
@@ -106,7 +106,7 @@ def days_of(year: int, month: int, day_of_month: int) -> int | None:
         return None
 
 
-def utc_offset_us(zone: str) -> int | None:
+def parse_utc_offset_us(zone: str) -> int | None:
     """Parse `UTC`, `GMT+05:30` → microseconds ahead of UTC. None: an abbreviation, which may be ambiguous."""
     match = _FROM_UTC.fullmatch(zone)
     if match is None:
@@ -115,12 +115,12 @@ def utc_offset_us(zone: str) -> int | None:
     return (-minutes if match[1] == "-" else minutes) * 60_000_000
 
 
-def size_bytes(text: str) -> float | None:
+def parse_size_bytes(text: str) -> float | None:
     """Parse `4k` → 4096.0, `1m`, `16g`, `2t`, `512`. None: not a single size."""
     match = re.fullmatch(r"(\d{1,12})([kmgt]?)b?", text.strip(), re.ASCII | re.IGNORECASE)
     return int(match[1]) * 1024.0 ** " kmgt".index(match[2].lower() or " ") if match else None
 
 
-def ratio(percent: float | None) -> float | None:
+def to_ratio(percent: float | None) -> float | None:
     """Convert a percentage to a ratio. None: not known, or above 100."""
     return percent / 100 if percent is not None and percent <= 100 else None

@@ -27,7 +27,7 @@ class VdbenchReader(SelectingReader):
 
     @classmethod
     def report_of_run(cls, head: bytes) -> str:
-        """Name the report: vdbench writes all of them of each run."""
+        """The kind of the report. vdbench writes all kinds for each run."""
         report = cls.reader_of(head)
         return report.__name__ if report is not None else ""
 

@@ -11,16 +11,18 @@ from dataclasses import dataclass
 
 from sanpath.model import Scalar
 from sanpath.plugin import LoadProfile, without_none
-from sanpath_collectors.vdbench.parse import number, ratio, size_bytes, time_of_day
+from sanpath_collectors.vdbench.parse import parse_number, parse_size_bytes, parse_time_of_day, to_ratio
 
 ENGINE: Mapping[str, Scalar] = {"engine": "vdbench"}
 """The attributes of the load of a report, whose runs are separate loads."""
 TOLERANCE_RATIO = 0.1
-"""Deviation from Little's law in one interval, because I/Os cross its edges (vdbench 5.04, measured)."""
-_BETWEEN_MULTIPLES = 0.25
-"""Share of the threads of an SD up to which what was measured fits a number of SDs: beyond half, it fits another."""
-_RATE_REACHED_RATIO = 0.5
-"""With a few I/Os per second at random times, one interval may have only this share of the requested rate."""
+"""Ratio by which an interval may deviate from Little's law, because I/Os cross its edges (vdbench 5.04, measured)."""
+_MAX_DISTANCE_RATIO = 0.25
+"""Largest distance between the measured I/Os in flight and a multiple of the threads of an SD, as a ratio of these
+threads. Beyond half, another multiple would be closer."""
+_MIN_REACHED_RATIO = 0.5
+"""Share of the requested rate from which a run counts as limited by it. With a few I/Os per second at random times,
+an interval may have only this share."""
 
 _HEADER = re.compile(r"(\d\d:\d\d:\d\d[.,]\d{3}) Starting RD=([^;<]+)([^<]*)", re.ASCII)
 _PARAMETER = re.compile(r"\b(threads|xfersize|rdpct|seekpct|elapsed|warmup|fwdrate)=([\w.]+)", re.ASCII)
@@ -60,10 +62,11 @@ class RunSettings:
         agrees = measured is not None and abs(measured - configured) <= TOLERANCE_RATIO * configured
         return configured if self.storage_definitions == 1 or agrees else None
 
-    def described_in_flight(self, described: Mapping[str, Scalar]) -> float | None:
-        """Return the I/Os in flight on all SDs of the run as the file of parameters describes it.
+    def in_flight_by_parameters(self, described: Mapping[str, Scalar]) -> float | None:
+        """Return the I/Os in flight on all SDs of the run, from the file of parameters.
 
-        `described`: the attributes of its load in that file. None: not described, or the file is of another run."""
+        `described`: attributes of the run's load in that file. None: not described, or the file is of another run.
+        """
         threads, count = described.get("threads_per_storage_definition"), described.get("storage_definitions")
         if self.files or (self.threads is not None and threads not in (None, self.threads)):
             return None
@@ -72,13 +75,13 @@ class RunSettings:
             in_flight = self.threads * count  # The run is repeated with several numbers of threads.
         return float(in_flight) if isinstance(in_flight, int | float) else None
 
-    def fitting_in_flight(self, measured: float | None) -> float | None:
-        """Return the I/Os in flight on an unknown number of SDs: the multiple of the threads that fits what vdbench
-        measured. None: not known, or none fits."""
+    def estimate_in_flight(self, measured: float | None) -> float | None:
+        """Return the I/Os in flight on an unknown number of SDs: the multiple of the threads that matches the
+        measured number. None: not known, or no multiple matches."""
         if measured is None or self.files or not self.threads:
             return None
         configured = self.threads * round(measured / self.threads)
-        error = min(TOLERANCE_RATIO * configured, _BETWEEN_MULTIPLES * self.threads)
+        error = min(TOLERANCE_RATIO * configured, _MAX_DISTANCE_RATIO * self.threads)
         return configured if configured and abs(measured - configured) <= error else None
 
     def is_rate_limited(self, ops: float) -> bool:
@@ -87,7 +90,7 @@ class RunSettings:
         A run that remains far below its requested rate behaves as a closed loop.
         """
         return self.has_rate_limit and (
-            self.requested_ops_per_second is None or ops >= _RATE_REACHED_RATIO * self.requested_ops_per_second
+            self.requested_ops_per_second is None or ops >= _MIN_REACHED_RATIO * self.requested_ops_per_second
         )
 
     def attributes(self, in_flight: float | None) -> Mapping[str, Scalar]:
@@ -122,27 +125,27 @@ class RunHeader:
     settings: RunSettings
 
 
-def run_header(line: str, storage_definitions: int | None = None) -> RunHeader | None:
+def parse_run_header(line: str, storage_definitions: int | None = None) -> RunHeader | None:
     """Parse the header line of a run. None: another line. `storage_definitions`: how many SDs the report has."""
     match = _HEADER.search(line)
-    time_us = time_of_day(match[1]) if match else None
+    time_us = parse_time_of_day(match[1]) if match else None
     if match is None or time_us is None:
         return None
     parameters = dict(_PARAMETER.findall(match[3]))
     rate = _RATE.search(match[3])
-    # "Uncontrolled MAX", "Controlled MAX (curve)" and "max" are no numbers.
-    requested_ops_per_second = number(rate[1].replace(",", "") if rate else parameters.get("fwdrate", ""))
+    # It may also be "Uncontrolled MAX", "Controlled MAX (curve)" or "max".
+    requested_ops_per_second = parse_number(rate[1].replace(",", "") if rate else parameters.get("fwdrate", ""))
     settings = RunSettings(
-        threads=number(parameters.get("threads", "")),
+        threads=parse_number(parameters.get("threads", "")),
         storage_definitions=storage_definitions,
         files="fwdrate" in parameters,
-        block_bytes=size_bytes(parameters.get("xfersize", "")),
-        read_ratio=ratio(number(parameters.get("rdpct", ""))),
-        random_ratio=ratio(number(parameters.get("seekpct", ""))),
+        block_bytes=parse_size_bytes(parameters.get("xfersize", "")),
+        read_ratio=to_ratio(parse_number(parameters.get("rdpct", ""))),
+        random_ratio=to_ratio(parse_number(parameters.get("seekpct", ""))),
         has_rate_limit=requested_ops_per_second is not None,
         requested_ops_per_second=requested_ops_per_second,
-        seconds=number(parameters.get("elapsed", "")),
-        warmup_seconds=number(parameters.get("warmup", "")),
+        seconds=parse_number(parameters.get("elapsed", "")),
+        warmup_seconds=parse_number(parameters.get("warmup", "")),
     )
     return RunHeader(time_us, match[2].strip(), settings)
 

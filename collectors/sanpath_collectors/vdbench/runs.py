@@ -1,4 +1,4 @@
-"""The runs (RD) of one file, one after the other: each is a separate load and a step."""
+"""The runs (RD) of one file. Each is a separate load and a step."""
 
 from __future__ import annotations
 
@@ -28,17 +28,18 @@ from sanpath_collectors.vdbench.tables import HOST, LOAD
 
 _NS = 1e-9
 _ROUNDING_RATIO = 0.02
-"""Limit of the difference between the mean of the intervals and the printed average, which are rounded."""
+"""Largest difference between the mean of the intervals and the printed average, as a ratio. Both are rounded."""
 _MAX_STORED_INTERVALS = 10_000
-"""Limit of the stored ends of intervals, which are needed for a warm-up of more than one interval."""
+"""Largest number of stored interval ends. They are needed for a warm-up of more than one interval."""
 
 
 @dataclass(slots=True)
 class _Run:
-    """The present run. `ends`: interval → its end, and the sum of the rates until then.
+    """The current run. `ends`: number of an interval → (its end, sum of the rates until then).
 
-    `interval` and `seen_us`: number and end of the last interval, `first`: of the first one. `damaged`: rows since
-    the last interval that could not be read. `described`: the attributes of its load by the file of parameters.
+    `interval` and `seen_us`: number and end of the last interval; `first`: number and end of the first interval.
+    `damaged`: number of unreadable rows since the last interval. `described`: attributes of its load in the file of
+    parameters.
     """
 
     name: str
@@ -73,7 +74,7 @@ class _Run:
 
     @property
     def row(self) -> Rows:
-        """The row with the present counters."""
+        """A row with the current counters."""
         values: dict[str, int | float | None] = {
             **self.totals.values,
             "ops_metadata_total": round(self.metadata_ops) if self.settings.files else None,
@@ -89,7 +90,7 @@ class _Run:
 class Runs:
     """Converts the runs of a file to items. All times are microseconds on the file's clock.
 
-    `has_several_hosts`: the figures of processors are the mean of several machines, of none of which they are true.
+    `has_several_hosts`: the figures of processors are means over several machines, so they are not used.
     """
 
     def __init__(self, load: str) -> None:
@@ -106,7 +107,8 @@ class Runs:
         return bool(self._names)
 
     def require(self, text: str) -> None:
-        """Raise CollectorError if no run has started. `text`: why not, unless it was still preparing."""
+        """Raise CollectorError if no run has started. `text`: the reason, unless vdbench was still preparing the
+        test."""
         if not self.has_runs:
             only = f"only the preparation of the test was recorded ({self._preparation}): its runs had not begun"
             raise CollectorError(Failure.UNREADABLE, only if self._preparation else text)
@@ -124,9 +126,10 @@ class Runs:
         settings: RunSettings,
         described: Mapping[str, Mapping[str, Scalar]] = MappingProxyType({}),
     ) -> Iterator[Item]:
-        """Yield the items for the beginning of a run. One that only prepares the test is left out: it is no step.
+        """Yield the items for the beginning of a run. A run that only prepares the test is left out.
 
-        `described`: local id → attributes of the loads of the file of parameters."""
+        `described`: local id → attributes of the loads in the file of parameters.
+        """
         yield from self.end()
         self._run = None
         if is_preparation(name):
@@ -156,7 +159,8 @@ class Runs:
                 yield from self._start_measuring(run, figures, summary=False)
             seconds = (seen_us - run.seen_us) / 1e6
             if number > run.interval + 1 + run.damaged:
-                # Vdbench skips rows while its reports run behind: the next row is of its own interval alone.
+                # vdbench skips rows if it cannot write reports fast enough. The next row covers only its own
+                # interval.
                 first, first_us = run.first
                 seconds = min(seconds, (seen_us - first_us) / 1e6 / (number - first) * (1 + run.damaged))
                 text = (
@@ -164,7 +168,7 @@ class Runs:
                 )
                 yield from self.warn(seen_us, "intervals-missing", text)
             run.add(figures, seconds)
-            yield from self._machine(figures, seen_us, seconds)
+            yield from self._host_rows(figures, seen_us, seconds)
         else:
             run.first = number, seen_us
         run.damaged = 0
@@ -200,7 +204,7 @@ class Runs:
         run.seen_us = run.begin_us + (seen_us - run.begin_us) * (first - 1) // last
         yield from self._start_measuring(run, average, summary=True)
         run.add(average, (seen_us - run.seen_us) / 1e6)
-        yield from self._machine(average, seen_us, (seen_us - run.seen_us) / 1e6)
+        yield from self._host_rows(average, seen_us, (seen_us - run.seen_us) / 1e6)
         run.seen_us = seen_us
         yield run.row
         yield from self._end_step(run)
@@ -214,13 +218,13 @@ class Runs:
             yield from self._end_step(run)
 
     def warn(self, seen_us: int, code: str, text: str) -> Iterator[Event]:
-        """Yield a warning, each kind once in a file."""
+        """Yield a warning, once for each code in a file."""
         if code not in self._warned:
             self._warned.add(code)
             yield warning(seen_us, code, text)
 
     def damaged_row(self, seen_us: int, row: str) -> Iterator[Item]:
-        """Yield a warning of a row that cannot be read: the next one stands for its interval, too."""
+        """Yield a warning of a row that cannot be read. The next row is used for its interval, too."""
         if self._run is not None:
             self._run.damaged += 1
         yield from self.warn(seen_us, "damaged-row", f"a row is damaged or cut and left out: {row} ...")
@@ -228,15 +232,15 @@ class Runs:
     def _start_measuring(self, run: _Run, figures: Figures, summary: bool) -> Iterator[Item]:
         """Yield the items for the end of the warm-up at `run.seen_us`. `figures`: the first after the warm-up."""
         settings, run.measuring = run.settings, True
-        run.in_flight = settings.in_flight(figures.in_flight) or settings.described_in_flight(run.described)
+        run.in_flight = settings.in_flight(figures.in_flight) or settings.in_flight_by_parameters(run.described)
         attributes = settings.attributes(run.in_flight)
         yield SourceEntity("load", run.local_id, run.local_id, {"name": (run.local_id,)}, attributes)
         yield SourceLink("member_of", ("load", run.local_id), ("load", self._load), f"RD={run.name}")
         yield run.row
         offered, is_rate_limited = run.in_flight, settings.is_rate_limited(figures.ops)
-        fitting = settings.fitting_in_flight(figures.in_flight)
-        if offered is None and not is_rate_limited and fitting is not None:
-            offered = fitting
+        estimated = settings.estimate_in_flight(figures.in_flight)
+        if offered is None and not is_rate_limited and estimated is not None:
+            offered = estimated
             sds = "the number of its SDs" if settings.storage_definitions is None else "which SDs it uses"
             multiple = f"the multiple of its {settings.threads:g} threads that fits what was measured"
             text = f"{run.name}: {sds} is not given: {offered:g} outstanding I/Os are {multiple}"
@@ -256,8 +260,8 @@ class Runs:
             text = "this version reports one response time for reads and writes together: that of each is not known"
             yield from self.warn(run.seen_us, "latency-not-told-apart", text)
 
-    def _machine(self, figures: Figures, seen_us: int, seconds: float) -> Iterator[Rows]:
-        """Yield how busy the machine was, which no report names."""
+    def _host_rows(self, figures: Figures, seen_us: int, seconds: float) -> Iterator[Rows]:
+        """Yield the utilisation of the machine's processors. No report names the machine."""
         if figures.busy_ratio is not None and not self.has_several_hosts:
             values: dict[str, Sequence[int | float | None]] = {"cpu_busy_ratio": [figures.busy_ratio]}
             yield Rows(HOST, [self._load], [seen_us], values, covers_seconds=[seconds])

@@ -10,7 +10,7 @@ import pytest
 
 from sanpath.model import Event, Rows, SourceEntity
 from sanpath.plugin import CollectorError, Failure, Item
-from sanpath_collectors.diskspd.command_line import span_of
+from sanpath_collectors.diskspd.command_line import parse_command_line
 from sanpath_collectors.diskspd.reader import DiskSpdResult
 
 CASES = Path(__file__).parent
@@ -114,7 +114,7 @@ def test_a_rate_limit_of_an_old_version_is_in_its_command_line_only() -> None:
     ],
 )
 def test_command_line(line: str, in_flight: int, random: float, reads: float, direct: bool, fill: str | None) -> None:
-    profile = span_of(line).with_targets_for(["x.dat"]).profile(["x.dat"], None, {})
+    profile = parse_command_line(line).with_targets_for(["x.dat"]).profile(["x.dat"], None, {})
     assert profile.in_flight == in_flight
     assert profile.random_ratio == random
     assert profile.read_ratio == pytest.approx(reads)

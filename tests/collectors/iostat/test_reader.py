@@ -6,9 +6,9 @@ import pytest
 
 from sanpath.model import Event, Rows
 from sanpath.plugin import CollectorError, Failure, Item
-from sanpath_collectors.iostat.ports import is_port, link_speed
+from sanpath_collectors.iostat.ports import estimate_link_speed, is_port
 from sanpath_collectors.iostat.reader import IostatResult
-from sanpath_collectors.iostat.times import stamp
+from sanpath_collectors.iostat.times import parse_stamp
 
 TITLE = "Linux 6.1.0-13-amd64 (web1) \t03/01/2024 \t_x86_64_\t(2 CPU)\n\n"
 TABLE = "Device r/s rkB/s r_await w/s wkB/s w_await aqu-sz %util\nsda 100.00 800.00 0.50 0.00 0.00 0.00 0.05 5.00\n\n"
@@ -50,21 +50,21 @@ def codes(items: list[Item]) -> list[object]:
     ],
 )
 def test_time_stamps_of_many_locales(line: str, clock: str, second: int) -> None:
-    found = stamp(line)
+    found = parse_stamp(line)
     assert found is not None
     assert (found.us, found.has_zone) == (second * 1_000_000, clock == "utc")
 
 
 @pytest.mark.parametrize(("half", "is_shown"), [("", False), (" AM", True), (" AM IST", False)])
 def test_half_days_without_a_zone_show_that_the_month_comes_first(half: str, is_shown: bool) -> None:
-    found = stamp(f"03/01/24 08:00:01{half}")
+    found = parse_stamp(f"03/01/24 08:00:01{half}")
     assert found is not None
     assert (found.day_first_us is None) is is_shown
 
 
 @pytest.mark.parametrize("line", ["", "sda 1.00 2.00", "2024-13-01T08:00:01", "41/41/24 08:00:01", "1 2 3 4 5 6"])
 def test_what_is_no_time_stamp(line: str) -> None:
-    assert stamp(line) is None
+    assert parse_stamp(line) is None
 
 
 @pytest.mark.parametrize(
@@ -198,8 +198,8 @@ def test_json_after_other_text(cut: int) -> None:
 def test_the_speed_of_a_link_is_its_bytes_over_their_share(
     received: float, sent: float, share: float, speed: float | None
 ) -> None:
-    assert link_speed({"rxkB/s": received, "txkB/s": sent, "%ifutil": share}) == speed
-    assert link_speed({"rxkB/s": received, "txkB/s": sent}) is None
+    assert estimate_link_speed({"rxkB/s": received, "txkB/s": sent, "%ifutil": share}) == speed
+    assert estimate_link_speed({"rxkB/s": received, "txkB/s": sent}) is None
 
 
 def test_interfaces_that_are_no_ports() -> None:

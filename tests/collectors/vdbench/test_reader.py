@@ -11,7 +11,14 @@ from sanpath import registry
 from sanpath.plugin import CollectorError, Event, Item, Rows, SourceEntity
 from sanpath_collectors.vdbench.clock import ReportClock
 from sanpath_collectors.vdbench.columns import Columns
-from sanpath_collectors.vdbench.parse import day, number, size_bytes, time_of_day, utc_offset_us, without_locale
+from sanpath_collectors.vdbench.parse import (
+    normalise_decimal_marks,
+    parse_day,
+    parse_number,
+    parse_size_bytes,
+    parse_time_of_day,
+    parse_utc_offset_us,
+)
 from sanpath_collectors.vdbench.reader import VdbenchReader
 
 CASES = Path(__file__).parent
@@ -213,12 +220,12 @@ Reads:
     ],
 )
 def test_numbers_of_localised_machines(cells: list[str], plain: list[str]) -> None:
-    assert without_locale(cells) == plain
+    assert normalise_decimal_marks(cells) == plain
 
 
 @pytest.mark.parametrize("text", ["n/a", "", "nan", "inf", "-1", "1e999", "1e13", "4k"])
 def test_what_is_no_figure_is_none(text: str) -> None:
-    assert number(text) is None
+    assert parse_number(text) is None
 
 
 @pytest.mark.parametrize(
@@ -237,7 +244,7 @@ def test_what_is_no_figure_is_none(text: str) -> None:
     ],
 )
 def test_dates_of_headers(text: str, expected: int | None) -> None:
-    assert day(text) == expected
+    assert parse_day(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -245,14 +252,14 @@ def test_dates_of_headers(text: str, expected: int | None) -> None:
     [("UTC", 0), ("GMT", 0), ("GMT+05:30", 5.5), ("GMT-03:00", -3), ("ICT", None), ("CST", None), ("UTCX", None)],
 )
 def test_only_zones_that_count_from_utc_are_exact(zone: str, hours: float | None) -> None:
-    assert utc_offset_us(zone) == (None if hours is None else hours * HOUR)
+    assert parse_utc_offset_us(zone) == (None if hours is None else hours * HOUR)
 
 
 @pytest.mark.parametrize(
     ("text", "size"), [("4k", 4096), ("1M", 2**20), ("16g", 2**34), ("512", 512), ("(4k,8k)", None), ("", None)]
 )
 def test_sizes(text: str, size: float | None) -> None:
-    assert size_bytes(text) == size
+    assert parse_size_bytes(text) == size
 
 
 def test_a_report_without_a_date_counts_from_its_first_time() -> None:
@@ -285,7 +292,7 @@ def test_a_date_that_comes_after_the_first_time_holds_for_both() -> None:
 
 @pytest.mark.parametrize("text", ["24:00:00.000", "13:49", "13:49:61.000", "x", "13:49:01.2601"])
 def test_times_of_day_that_are_none(text: str) -> None:
-    assert time_of_day(text) is None
+    assert parse_time_of_day(text) is None
 
 
 @pytest.mark.parametrize(("mean", "size"), [("526000", None), ("4096", 4096), ("4100", 4096), ("0", 4096)])

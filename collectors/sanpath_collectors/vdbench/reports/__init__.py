@@ -1,1 +1,1 @@
-"""The files of vdbench's output folder, a module each, and their common format."""
+"""The files of vdbench's output folder, one module for each, and their common format."""

@@ -9,12 +9,12 @@ from sanpath.plugin import FollowedFile, Item, Lines, PrintedResult, ResultReade
 from sanpath_collectors.vdbench.clock import ReportClock
 from sanpath_collectors.vdbench.columns import Columns
 from sanpath_collectors.vdbench.parse import (
-    averaged_intervals,
-    days_of,
-    interval,
-    time_of_day,
-    utc_offset_us,
-    without_locale,
+    normalise_decimal_marks,
+    parse_averaged_intervals,
+    parse_interval,
+    parse_time_of_day,
+    parse_utc_offset_us,
+    to_days_since_1970,
 )
 from sanpath_collectors.vdbench.runs import Runs
 
@@ -42,33 +42,33 @@ class FlatfileReader(ResultReader):
     def feed(self, added: bytes) -> Iterable[Item]:
         """Yield the items of the lines that are now complete."""
         for line in self._lines.feed(added):
-            yield from self._line(line)
+            yield from self._read_line(line)
 
     def finish(self) -> Iterable[Item]:
         """Yield the items of the last line, which may be cut, and of a run without an end."""
-        yield from self._line(self._lines.last_line())
+        yield from self._read_line(self._lines.last_line())
         yield from self._runs.end()
         self._runs.require(
             "flatfile.html has no interval: the run was interrupted in its first one; look into errorlog.html"
         )
 
-    def _line(self, line: str) -> Iterator[Item]:
+    def _read_line(self, line: str) -> Iterator[Item]:
         if line[:1] in ("*", "<", ""):
             return
         cells = line.split()
         if cells[:1] == ["tod"]:
             columns = Columns(cells)
             self._columns = columns if all(name in columns for name in ("run", "interval", "rate")) else None
-        elif self._columns is not None and cells and (time := time_of_day(cells[0])) is not None:
+        elif self._columns is not None and cells and (time := parse_time_of_day(cells[0])) is not None:
             if "," in line:
                 figures_from = self._columns.position("interval") + 1
-                cells = cells[:figures_from] + without_locale(cells[figures_from:])
-            yield from self._row(self._columns, time, cells)
+                cells = cells[:figures_from] + normalise_decimal_marks(cells[figures_from:])
+            yield from self._read_row(self._columns, time, cells)
 
-    def _row(self, columns: Columns, time: int, cells: list[str]) -> Iterator[Item]:
+    def _read_row(self, columns: Columns, time: int, cells: list[str]) -> Iterator[Item]:
         if len(cells) == columns.width:
             label = columns.text(cells, "interval")
-            figures, average, number = columns.figures(cells), averaged_intervals(label), interval(label)
+            figures, average, number = columns.figures(cells), parse_averaged_intervals(label), parse_interval(label)
             if figures is not None and (average or number):
                 self._read_date(columns.text(cells, "timestamp"))
                 seen_us = self._clock.to_clock(self._clock.tick(time))
@@ -98,9 +98,9 @@ class FlatfileReader(ResultReader):
             return
         self._date_is_read = True
         match = _STAMP.fullmatch(stamp)
-        day = days_of(int(match[3]), int(match[1]), int(match[2])) if match else None
+        day = to_days_since_1970(int(match[3]), int(match[1]), int(match[2])) if match else None
         if match is not None and day is not None:
-            self._clock.set_date(day, utc_offset_us(match[4]))
+            self._clock.set_date(day, parse_utc_offset_us(match[4]))
 
 
 class Vdbench(FollowedFile):

@@ -26,7 +26,7 @@ from sanpath.plugin import (
     warning,
 )
 from sanpath_collectors.vdbench.clock import ReportClock
-from sanpath_collectors.vdbench.run_header import ENGINE, local_id, run_header
+from sanpath_collectors.vdbench.run_header import ENGINE, local_id, parse_run_header
 
 _TITLE = re.compile(rb"^Total response time histogram\.", re.MULTILINE)
 _RUNS = re.compile(rb"Link to Run Definitions:|Starting RD=")
@@ -36,8 +36,8 @@ _BUCKET = re.compile(
     re.ASCII,
 )
 _DIRECTIONS: dict[str, Direction] = {"Reads": "read", "Writes": "write"}
-_MOST_BUCKETS = 10_000
-"""No version prints more buckets; a file with more is damaged."""
+_MAX_BUCKETS = 10_000
+"""A file with more buckets is damaged: no version prints more."""
 
 
 class HistogramReader(ResultReader):
@@ -56,18 +56,18 @@ class HistogramReader(ResultReader):
 
     @classmethod
     def recognises(cls, head: bytes, name: str) -> bool:  # noqa: ARG003 - its title is enough
-        """Recognise it by its title. Histograms of one SD, WD or host have other titles: they are subsets of this."""
+        """Recognise it by its title. Histograms of one SD, WD or host, which are subsets, have other titles."""
         return _TITLE.search(head) is not None and _RUNS.search(head) is not None
 
     def feed(self, added: bytes) -> Iterable[Item]:
         """Yield the items of the lines that are now complete."""
         for line in self._lines.feed(added):
-            yield from self._line(line)
+            yield from self._read_line(line)
 
     def finish(self) -> Iterable[Item]:
         """Yield the items of the last run. Raises CollectorError: there is no distribution of reads or of writes."""
-        yield from self._line(self._lines.last_line())
-        yield from self._end_of_run()
+        yield from self._read_line(self._lines.last_line())
+        yield from self._end_run()
         if not self._reported_runs:
             raise CollectorError(
                 Failure.UNREADABLE,
@@ -75,22 +75,22 @@ class HistogramReader(ResultReader):
                 "operations on files (FSD) together; import flatfile.html",
             )
 
-    def _line(self, line: str) -> Iterator[Item]:
-        if (header := run_header(line)) is not None:
-            yield from self._end_of_run()
+    def _read_line(self, line: str) -> Iterator[Item]:
+        if (header := parse_run_header(line)) is not None:
+            yield from self._end_run()
             self._names[header.run] += 1
             self._run = local_id(self.load, header.run, self._names[header.run])
             tick = self._clock.tick(header.time_of_day)
             self._run_end_us = self._clock.to_clock(tick) + round((header.settings.seconds or 0.0) * 1e6)
         elif (block := _BLOCK.match(line)) is not None:
-            yield from self._end_of_block()
+            yield from self._end_block()
             self._block = block[1]
-        elif self._block and (bucket := _BUCKET.match(line)) is not None and len(self._buckets) < _MOST_BUCKETS:
+        elif self._block and (bucket := _BUCKET.match(line)) is not None and len(self._buckets) < _MAX_BUCKETS:
             # Bounds have three decimals after a point or comma. Counts have none, with any separator of thousands.
             upper = None if bucket[1] == "max" else float(re.sub(r"[.,](?=\d*[.,])", "", bucket[1]).replace(",", "."))
             self._buckets.append((None if upper is None else upper / 1000, float(re.sub(r"\D", "", bucket[2]))))
 
-    def _end_of_block(self) -> Iterator[Item]:
+    def _end_block(self) -> Iterator[Item]:
         buckets, self._buckets = self._buckets, []
         total = sum(count for _, count in buckets)
         direction = _DIRECTIONS.get(self._block)
@@ -108,8 +108,8 @@ class HistogramReader(ResultReader):
             yield SourceLink("member_of", ("load", self._run), ("load", self.load), "RD in histogram.html")
         yield histogram(self._run_end_us, self._run, direction, [(bound, count / total) for bound, count in buckets])
 
-    def _end_of_run(self) -> Iterator[Item]:
-        yield from self._end_of_block()
+    def _end_run(self) -> Iterator[Item]:
+        yield from self._end_block()
         counts, self._counts = self._counts, {}
         combined = counts.get("Reads and writes")
         separate = counts.get("Reads", 0.0) + counts.get("Writes", 0.0)

@@ -48,4 +48,4 @@ class ParmfileReader(ResultReader):
                 "load", load_id, load_id, {"name": (load_id,)}, plan.settings.attributes(plan.in_flight)
             )
             yield SourceLink("member_of", ("load", load_id), ("load", self.load), f"rd={run} in parmfile.html")
-        yield from machines.items(self.load, {loads[run]: plan.machines for run, plan in plans.items()})
+        yield from machines.machine_items(self.load, {loads[run]: plan.machines for run, plan in plans.items()})

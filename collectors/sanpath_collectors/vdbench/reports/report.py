@@ -10,8 +10,8 @@ from itertools import pairwise
 from sanpath.plugin import Item, Lines, ResultReader
 from sanpath_collectors.vdbench.clock import ReportClock
 from sanpath_collectors.vdbench.columns import Columns, Figures
-from sanpath_collectors.vdbench.parse import day, time_of_day, without_locale
-from sanpath_collectors.vdbench.run_header import RunHeader, run_header
+from sanpath_collectors.vdbench.parse import normalise_decimal_marks, parse_day, parse_time_of_day
+from sanpath_collectors.vdbench.run_header import RunHeader, parse_run_header
 from sanpath_collectors.vdbench.runs import Runs
 
 _MEGABYTES = {"1024**2": 1024.0**2, "1000**2": 1000.0**2}
@@ -22,8 +22,8 @@ _NAMES = {
 }
 """The two header words of a device column → its name in flatfile.html."""
 
-_TIME_OF_LABEL = re.compile(r"^(\d\d:\d\d:\d\d[.,]\d{3})(?=[a-z])", re.ASCII)
-"""A long label leaves no blank behind the time: `17:46:35.163avg_31-150`."""
+_TIME_BEFORE_LABEL = re.compile(r"^(\d\d:\d\d:\d\d[.,]\d{3})(?=[a-z])", re.ASCII)
+"""A long label leaves no space after the time: `17:46:35.163avg_31-150`."""
 
 
 class Report(ResultReader):
@@ -40,16 +40,16 @@ class Report(ResultReader):
     def feed(self, added: bytes) -> Iterable[Item]:
         """Yield the items of the lines that are now complete."""
         for line in self._lines.feed(added):
-            yield from self._line(line)
+            yield from self._read_line(line)
 
     def finish(self) -> Iterable[Item]:
         """Yield the items of the last line, which may be cut, and of a run without an end."""
-        yield from self._line(self._lines.last_line())
+        yield from self._read_line(self._lines.last_line())
         yield from self._runs.end()
 
     @property
     def expected_us(self) -> int:
-        """How long after the last time the next row is expected, where days may pass between them; 0: soon."""
+        """Expected time from the last time to the next row, if it may exceed a day; 0: soon."""
         return 0
 
     @abstractmethod
@@ -69,26 +69,26 @@ class Report(ResultReader):
         self.clock = self._clock.kind
         return moment
 
-    def _line(self, line: str) -> Iterator[Item]:
-        if (header := run_header(line, self.storage_definitions)) is not None:
+    def _read_line(self, line: str) -> Iterator[Item]:
+        if (header := parse_run_header(line, self.storage_definitions)) is not None:
             yield from self.run_started(header, self._clock.tick(header.time_of_day))
-        elif (upper_line := _header(line.split())) is not None:
+        elif (upper_line := _parse_header(line.split())) is not None:
             self._upper = upper_line
         elif self._upper is not None:
             (date, upper, files), self._upper = self._upper, None
-            self._columns = _columns(upper, line.split(), files)
-            if (number := day(date)) is not None:
+            self._columns = _parse_columns(upper, line.split(), files)
+            if (number := parse_day(date)) is not None:
                 self._clock.set_date(number)
         else:
-            cells = _TIME_OF_LABEL.sub(r"\1 ", line).split()
-            time = time_of_day(cells[0]) if len(cells) > 2 else None
+            cells = _TIME_BEFORE_LABEL.sub(r"\1 ", line).split()
+            time = parse_time_of_day(cells[0]) if len(cells) > 2 else None
             if time is None:
                 self.other_line(line)
             elif self._columns is not None:
-                yield from self._row(self._columns, cells, time)
+                yield from self._read_row(self._columns, cells, time)
 
-    def _row(self, columns: Columns, cells: list[str], time: int) -> Iterator[Item]:
-        figure_cells = cells[2:] if not any("," in cell for cell in cells[2:]) else without_locale(cells[2:])
+    def _read_row(self, columns: Columns, cells: list[str], time: int) -> Iterator[Item]:
+        figure_cells = cells[2:] if not any("," in cell for cell in cells[2:]) else normalise_decimal_marks(cells[2:])
         # In addition to the columns of the header, some versions print the figures of an auxiliary report.
         if not cells[1].startswith(("std_", "max_")) and len(figure_cells) >= columns.width:
             figures = columns.figures(figure_cells)
@@ -99,8 +99,9 @@ class Report(ResultReader):
             yield from self._runs.damaged_row(self.clock_us(self._clock.tick(time)), cells[0])
 
 
-def _header(words: list[str]) -> tuple[str, list[str], bool] | None:
-    """Parse the upper line of a header into date, columns, and whether they are of files. None: another line."""
+def _parse_header(words: list[str]) -> tuple[str, list[str], bool] | None:
+    """Parse the upper line of a header into (date, columns, whether the columns are those of files). None: another
+    line."""
     for position, (word, first) in enumerate(pairwise(words)):
         files = word.strip(".") == "Interval" and first.startswith(".") and first.lstrip(".").startswith("ReqstdOps.")
         if files or (word == "interval" and first == "i/o"):
@@ -108,10 +109,10 @@ def _header(words: list[str]) -> tuple[str, list[str], bool] | None:
     return None
 
 
-def _columns(upper: Sequence[str], lower: Sequence[str], files: bool) -> Columns | None:
+def _parse_columns(upper: Sequence[str], lower: Sequence[str], files: bool) -> Columns | None:
     """Combine both lines of a header, without date and interval. None: one of them is damaged."""
     if files:
-        return _file_columns(upper, lower)
+        return _parse_file_columns(upper, lower)
     if len(upper) != len(lower):
         return None
     pairs = [f"{upper_word} {lower_word}".lower() for upper_word, lower_word in zip(upper, lower, strict=True)]
@@ -120,7 +121,7 @@ def _columns(upper: Sequence[str], lower: Sequence[str], files: bool) -> Columns
     return Columns(names, _MEGABYTES.get(unit, _MEGABYTES["1024**2"])) if "rate" in names else None
 
 
-def _file_columns(upper: Sequence[str], lower: Sequence[str]) -> Columns | None:
+def _parse_file_columns(upper: Sequence[str], lower: Sequence[str]) -> Columns | None:
     """Combine the header lines of files: a group `.ReqstdOps...` is above one or two columns, `rate   resp`."""
     names: list[str] = []
     remaining = list(lower)

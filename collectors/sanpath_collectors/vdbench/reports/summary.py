@@ -7,7 +7,13 @@ from collections.abc import Iterable, Iterator
 
 from sanpath.plugin import Item
 from sanpath_collectors.vdbench.columns import Figures
-from sanpath_collectors.vdbench.parse import averaged_intervals, day, interval, time_of_day, utc_offset_us
+from sanpath_collectors.vdbench.parse import (
+    parse_averaged_intervals,
+    parse_day,
+    parse_interval,
+    parse_time_of_day,
+    parse_utc_offset_us,
+)
 from sanpath_collectors.vdbench.reports.report import Report
 from sanpath_collectors.vdbench.run_header import RunHeader
 
@@ -26,14 +32,15 @@ class SummaryReader(Report):
 
     def __init__(self, load: str) -> None:
         super().__init__(load)
-        self._listing = self._has_rows_without_time = False
+        self._is_listing = self._has_rows_without_time = False
         self._undated: tuple[RunHeader, int] | None = None
 
     @classmethod
     def recognises(cls, head: bytes, name: str) -> bool:  # noqa: ARG003 - its first line is enough
-        """Recognise it by the line with its time of creation; the screen's output by a run and its columns.
+        """Recognise the file by the line with its time of creation, and the screen's output by a run and its columns.
 
-        Other reports than the screen's output are HTML, and most have the same lines."""
+        Most other reports have the same lines, but they are HTML.
+        """
         is_screen = b"<pre>" not in head and _START.search(head) is not None and _HEADER.search(head) is not None
         return _TITLE in head or is_screen
 
@@ -46,7 +53,8 @@ class SummaryReader(Report):
         self._runs.require(f"it has no run: {reason}")
 
     def run_started(self, header: RunHeader, tick: int) -> Iterator[Item]:
-        """Yield the items for the beginning of a run; without a date yet, as on the screen, with its first row."""
+        """Yield the items for the beginning of a run. If the date is not known yet, as on the screen, they are
+        yielded with its first row."""
         self._undated = None if self._clock.has_date else (header, tick)
         return self._start(header, tick) if self._undated is None else iter(())
 
@@ -59,29 +67,29 @@ class SummaryReader(Report):
             yield from self._start(*self._undated)
             self._undated = None
         clock_us = self.clock_us(tick)
-        if (intervals := averaged_intervals(label)) is not None:
+        if (intervals := parse_averaged_intervals(label)) is not None:
             yield from self._runs.average(*intervals, clock_us, figures)
-        elif (number := interval(label)) is not None:
+        elif (number := parse_interval(label)) is not None:
             yield from self._runs.interval(number, clock_us, figures)
 
     def other_line(self, line: str) -> None:
-        """Read the time of creation, and count the links to reports of hosts, and of SDs, eight in a line."""
+        """Read the time of creation, and count the links to reports of hosts and of SDs (eight in a line)."""
         if (created := _CREATED.search(line)) is not None:
-            self._created(created)
+            self._read_creation_time(created)
         self._has_rows_without_time |= _ROW_WITHOUT_TIME.match(line) is not None
         if line.startswith("Link to HOST reports:"):
             self._runs.has_several_hosts = line.count("<A HREF=") > 1
-        self._listing = line.startswith("Link to SD reports:") or (self._listing and line.startswith(" " * 32))
-        if self._listing:
+        self._is_listing = line.startswith("Link to SD reports:") or (self._is_listing and line.startswith(" " * 32))
+        if self._is_listing:
             self.storage_definitions = (self.storage_definitions or 0) + line.count("<A HREF=")
 
-    def _created(self, created: re.Match[str]) -> None:
+    def _read_creation_time(self, created: re.Match[str]) -> None:
         """Read `09:42:35 Oct 09 2019 ICT (02:42:35 Oct 09 2019 UTC)`; UTC is included since 5.04.07."""
-        local_day, time = day(created[2]), time_of_day(created[1])
+        local_day, time = parse_day(created[2]), parse_time_of_day(created[1])
         if local_day is None or time is None:
             return
-        offset_us = utc_offset_us(created[2].split()[-1])
-        utc_day, utc_time = day(created[4] or ""), time_of_day(created[3] or "")
+        offset_us = parse_utc_offset_us(created[2].split()[-1])
+        utc_day, utc_time = parse_day(created[4] or ""), parse_time_of_day(created[3] or "")
         if utc_day is not None and utc_time is not None:
             offset_us = (local_day - utc_day) * _DAY_US + time - utc_time
         self._clock.set_date(local_day, offset_us)

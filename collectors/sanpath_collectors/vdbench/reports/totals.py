@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from sanpath.plugin import Item
 from sanpath_collectors.vdbench.columns import Figures
-from sanpath_collectors.vdbench.parse import averaged_intervals
+from sanpath_collectors.vdbench.parse import parse_averaged_intervals
 from sanpath_collectors.vdbench.reports.report import Report
 from sanpath_collectors.vdbench.run_header import RunHeader
 
@@ -29,7 +29,7 @@ class TotalsReader(Report):
 
     @property
     def expected_us(self) -> int:
-        """How long a run lasts, whose average is its only row."""
+        """Length of the run: its only row is the average at its end."""
         return round(1e6 * (self._header[0].settings.seconds or 0.0)) if self._header is not None else 0
 
     def finish(self) -> Iterable[Item]:
@@ -38,14 +38,14 @@ class TotalsReader(Report):
         self._runs.require("totals.html has no run that has ended; import flatfile.html")
 
     def run_started(self, header: RunHeader, tick: int) -> Iterator[Item]:
-        """Store the header of a run, whose items are yielded with its average."""
+        """Store the header of a run. Its items are yielded with its average."""
         self._header = header, tick
         return iter(())
 
     def row(self, label: str, tick: int, figures: Figures) -> Iterator[Item]:
         """Yield the items of a run's average."""
         header, self._header = self._header, None
-        intervals = averaged_intervals(label)
+        intervals = parse_averaged_intervals(label)
         if header is None or intervals is None:
             return
         clock_us = self.clock_us(tick)
