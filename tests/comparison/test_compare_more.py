@@ -22,7 +22,7 @@ from sanpath.recording.reading.recording import Recording
 from sanpath.rulebook.model import Finding
 from sanpath.views import systems
 from sanpath.views.compare import finding_lines, reached_lines, setting_lines
-from sanpath_collectors.figures.parse import figure
+from sanpath_collectors.figures.parse import parse_figure
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
 from tests.support.stories import COUNTED, NOTHING, X, diagnosed, judged
 
@@ -164,7 +164,7 @@ def test_prices_of_several_elements_are_added_up(runs: tuple[Diagnosis, Diagnosi
 
 
 def price(entity: str, text: str) -> FigureComparison:
-    entry = figure({"entity": entity, "quantity": "price", "value": text, "source": "offer"})
+    entry = parse_figure({"entity": entity, "quantity": "price", "value": text, "source": "offer"})
     value = FigureValue(entry.low, entry.high, entry.source, "stated")
     return FigureComparison(entity, entry.quantity, entry.unit, None, None, [value])
 

@@ -14,7 +14,7 @@ from sanpath.facts.load.loads import LoadFacts
 from sanpath.model import Event, SourceEntity, SourceLink, Step
 from sanpath.topology.resolve import resolve
 from sanpath.topology.topology import Topology
-from sanpath_collectors.figures.parse import figure
+from sanpath_collectors.figures.parse import parse_figure
 
 LOAD = "load:a"
 STEP = Step("s", 0, 60_000_000, "marks", (), 32)
@@ -46,7 +46,7 @@ READS, WRITES = load("read", 6250.0), load("write", 100.0)
 def compared(*entries: Mapping[str, Any], histograms: Any = None) -> list[FigureComparison]:
     events = []
     for entry in entries:
-        parsed = figure({"source": "text", **entry})
+        parsed = parse_figure({"source": "text", **entry})
         events.append(("figures", Event(0, "figure", {name: getattr(parsed, name) for name in parsed.__slots__})))
     shares = {("s", "cluster_node:n1"): 0.75}
     measurements = Measurements(topology(), [STEP], [], [READS, WRITES], histograms or {}, shares)

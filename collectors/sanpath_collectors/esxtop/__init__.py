@@ -1,4 +1,4 @@
-"""esxtop: what an ESXi host sees of its disks, adapters and paths, second by second, from its batch mode."""
+"""esxtop in batch mode: an ESXi host's counters of disks, adapters and paths for each second."""
 
 from sanpath.plugin import FollowedFileConfig, Spec
 from sanpath_collectors.esxtop.tables import TABLES

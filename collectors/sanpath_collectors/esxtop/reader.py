@@ -15,13 +15,13 @@ class EsxtopLog(CounterLog):
 
     @classmethod
     def recognises(cls, head: bytes, name: str) -> bool:  # noqa: ARG003 - the base class' signature
-        """Whether a file is a batch of esxtop: a PDH header with names that only ESXi has."""
+        """Whether a file is a batch of esxtop. It is recognised by a PDH header with names that only ESXi has."""
         text = text_of(head)[0].lstrip()
-        return pdh.is_header(text[:64].encode()) and any(mark in text for mark in parse.MARKS)
+        return pdh.is_header(text[:64].encode()) and any(mark in text for mark in parse.ESXTOP_NAMES)
 
-    def plan(self, header: Columns) -> Plan:
+    def build_plan(self, header: Columns) -> Plan:
         """The plan for the columns of a header."""
-        return parse.plan(header.names, self.load, self._host)
+        return parse.build_plan(header.names, self.load, self._host)
 
     @property
     def wanted_counters(self) -> str:

@@ -17,8 +17,8 @@ def _table(kind: str, *metrics: str, plane: str | None = None) -> Table:
     return Table(kind, tuple(columns), "average", plane)
 
 
-MOVED = tuple(f"{quantity}_{d}_total" for quantity in ("ops", "bytes") for d in ("read", "write"))
-WAITED = tuple(f"latency_seconds_{d}_total" for d in ("read", "write"))
+TRAFFIC = tuple(f"{quantity}_{d}_total" for quantity in ("ops", "bytes") for d in ("read", "write"))
+LATENCY_SUMS = tuple(f"latency_seconds_{d}_total" for d in ("read", "write"))
 LATENCIES = ("device", "kernel", "queue", "guest")
 """The latencies of a command: DAVG, KAVG, QAVG and GAVG."""
 
@@ -27,12 +27,12 @@ _QUEUE = ("in_flight", "queued", "queue_depth", "aborts_total", "resets_total")
 
 LUN = _table(
     "lun",
-    *(*MOVED, *WAITED, *_MEANS, *(f"{mean}_{d}" for mean in _MEANS for d in ("read", "write")), *_QUEUE),
+    *(*TRAFFIC, *LATENCY_SUMS, *_MEANS, *(f"{mean}_{d}" for mean in _MEANS for d in ("read", "write")), *_QUEUE),
     plane="device",
 )
-HBA = _table("hba", *MOVED, *_MEANS, *_QUEUE, plane="device")
-PATH = _table("path", *MOVED, "device_seconds_mean", plane="device")
-VDISK = _table("vdisk", *MOVED, *WAITED, plane="vscsi")
+HBA = _table("hba", *TRAFFIC, *_MEANS, *_QUEUE, plane="device")
+PATH = _table("path", *TRAFFIC, "device_seconds_mean", plane="device")
+VDISK = _table("vdisk", *TRAFFIC, *LATENCY_SUMS, plane="vscsi")
 HOST = _table("host", "cpu_busy_ratio", "cpu_busiest_core_ratio", "cpu_busy_seconds_total", "cpu_seconds_total")
 
 TABLES = (LUN, HBA, PATH, VDISK, HOST)

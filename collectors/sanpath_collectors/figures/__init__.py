@@ -1,4 +1,4 @@
-"""Figures that a person read from a screen or a data sheet, with their source."""
+"""Figures that a person read from a screen or a data sheet."""
 
 from sanpath.plugin import Spec
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sanpath.plugin import read_yaml
-from sanpath_collectors.figures.values import Value, value
+from sanpath_collectors.figures.values import Value, parse_value
 
 _PRICE_UNITS = re.compile(r"[A-Z]{3}(/byte)?")
 _PRICE = "price"
@@ -42,16 +42,17 @@ QUANTITIES: Mapping[str, tuple[str, ...]] = {
     "copies": ("count",),
     _PRICE: (),
 }
-"""Quantity → its possible base units; a price may be in any currency, for the whole or for each byte."""
+"""Quantity → its possible base units. A price may be in any currency, in total or for each byte."""
 _KEYS = ("entity", "quantity", "value", "duration", "within", "direction", "step", "source")
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One figure. `low` and `high` in `unit`, a base unit; `direction` and `step` None: all of them.
+    """One figure. `low` and `high` are in `unit`, a base unit. `direction`, `step` None: all of them.
 
-    `rounding`: half of the last printed digit, in the same unit. `shortest_seconds` and `longest_seconds`: how long a
-    transfer took, None: the figure is no transfer. `within_seconds`: the latency that a share of the I/Os keeps.
+    `rounding`: half of the last printed digit, in the same unit. `shortest_seconds`, `longest_seconds`: limits of a
+    transfer's duration; None: the figure is not a transfer. `within_seconds`: the latency that a share of the I/Os
+    does not exceed; None: the figure is not such a share.
     """
 
     entity: str
@@ -68,11 +69,11 @@ class Figure:
     within_seconds: float | None = None
 
 
-def entries(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """(number from 1, keys and values) of each figure. Raises ValueError: neither YAML nor CSV of figures;
-    DocumentError (a ValueError): invalid YAML."""
+def parse_entries(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Yield (number from 1, keys and values) of each figure. Raises ValueError if the text is neither YAML nor CSV of
+    figures, DocumentError (a ValueError) for invalid YAML."""
     if not re.search(r"^figures\s*:", text, re.MULTILINE):
-        separator = separator_of(text.partition("\n")[0])
+        separator = find_separator(text.partition("\n")[0])
         try:
             yield from enumerate(
                 csv.DictReader(io.StringIO(text), delimiter=separator, skipinitialspace=True), start=1
@@ -83,21 +84,21 @@ def entries(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
     document = read_yaml(text)
     items = document.get("figures") if isinstance(document, dict) else None
     if not isinstance(items, list):
-        raise ValueError("`figures` has to be a list")  # noqa: TRY004 - a mistake in a file, not in a program
+        raise ValueError("`figures` has to be a list")  # noqa: TRY004 - an error in a file, not in a program
     yield from ((n, entry if isinstance(entry, dict) else {}) for n, entry in enumerate(items, start=1))
 
 
-def separator_of(header: str) -> str:
-    """The separator of a CSV.
+def find_separator(header: str) -> str:
+    """Find the separator of a CSV, by its header.
 
-    >>> separator_of("entity;quantity;value;source")
+    >>> find_separator("entity;quantity;value;source")
     ';'
     """
     return max(",;\t", key=header.count)
 
 
-def figure(entry: Mapping[str, Any]) -> Figure:
-    """Parse one entry. Raises ValueError with the necessary correction."""
+def parse_figure(entry: Mapping[str, Any]) -> Figure:
+    """Parse one entry. Raises ValueError, with what to correct."""
     if nested := [key for key, value in entry.items() if isinstance(value, list | dict)]:
         raise ValueError(f"{nested[0]}: one value is wanted, no list")
     fields = {str(key).strip(): str(text).strip() for key, text in entry.items() if text not in (None, "")}
@@ -113,12 +114,12 @@ def figure(entry: Mapping[str, Any]) -> Figure:
     if fields.get("direction", "read") not in ("read", "write"):
         raise ValueError(f"direction {fields['direction']!r}: read (towards the host) or write")
     quantity = fields["quantity"]
-    parsed = value(fields["value"])
+    parsed = parse_value(fields["value"])
     is_possible = _PRICE_UNITS.fullmatch(parsed.unit) if quantity == _PRICE else parsed.unit in QUANTITIES[quantity]
     if not is_possible:
         raise ValueError(f"value {fields['value']!r} is not a {quantity}")
-    duration = _time(fields, "duration", "transfer", "37-39 s")
-    within = _time(fields, "within", "share_within", "1 ms")
+    duration = _parse_time(fields, "duration", "transfer", "37-39 s")
+    within = _parse_time(fields, "within", "share_within", "1 ms")
     return Figure(
         fields["entity"],
         quantity,
@@ -135,13 +136,14 @@ def figure(entry: Mapping[str, Any]) -> Figure:
     )
 
 
-def _time(fields: Mapping[str, str], key: str, quantity: str, example: str) -> Value | None:
-    """The time that only this quantity needs. Raises ValueError: it is missing, or given for another quantity."""
+def _parse_time(fields: Mapping[str, str], key: str, quantity: str, example: str) -> Value | None:
+    """Parse a time that only this quantity needs. Raises ValueError if it is missing, or given for another
+    quantity."""
     if (key in fields) != (fields["quantity"] == quantity):
         raise ValueError(f"{quantity} needs {key}, such as {key}: {example}, and nothing else has it")
     if key not in fields:
         return None
-    time = value(fields[key])
+    time = parse_value(fields[key])
     if time.unit != "seconds" or not time.low:
         raise ValueError(f"{key} {fields[key]!r}: write a time, such as {example}")
     return time

@@ -29,17 +29,17 @@ UNITS: Mapping[str, tuple[str, float]] = {
     ":1": ("ratio", 1.0),
     "": ("count", 1.0),
 }
-"""Unit in lower case → its base unit, and the factor to it."""
+"""Unit in lower case → (its base unit, factor that converts to it)."""
 _BITS = re.compile(r"([KMGTP]i?)b/s|([KMGTPkmgtp])bps")
-"""Bits a second. In lower case `mb/s` may be either; it counts as bytes."""
+"""Units of bits per second. In lower case, `mb/s` is ambiguous and counts as bytes."""
 _MAX_LENGTH = 100
-"""Maximum characters of a value."""
+"""Largest number of characters of a value."""
 _NUMBER = r"[\d.,]+"
 _GROUPED = re.compile(r"[1-9]\d{0,2}(,\d{3})+(\.\d+)?")
 _VALUE = re.compile(rf"(?:({_NUMBER})\s*[x×]\s*)?({_NUMBER})\s*(?:(?:-|–|to|\.\.)\s*({_NUMBER}))?\s*(\D.*)?")
 _PRICE = re.compile(r"([A-Z]{3})(?:/([KMGTP]i?B))?")
 _MAX_ROUNDING = 0.025
-"""Maximum share of a value hidden by its rounding: the zeros of 100,000 may be exact."""
+"""Largest rounding, as a share of the value: the zeros of 100,000 may be exact."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,30 +52,30 @@ class Value:
     rounding: float
 
 
-def value(text: str) -> Value:
-    """Parse a value or a range with its unit; "12 x 80 IOPS" is a product. Raises ValueError.
+def parse_value(text: str) -> Value:
+    """Parse a value or a range with its unit, also a product such as "12 x 80 IOPS". Raises ValueError.
 
-    >>> value("12 x 80 IOPS").low
+    >>> parse_value("12 x 80 IOPS").low
     960.0
     """
     match = _VALUE.fullmatch(text.strip()) if len(text) <= _MAX_LENGTH else None
-    unit_and_scale = _unit(re.sub(r"\s", "", match[4] or "")) if match is not None else None
+    unit_and_scale = _parse_unit(re.sub(r"\s", "", match[4] or "")) if match is not None else None
     if match is None or unit_and_scale is None:
         raise ValueError(
             f"value {text[:_MAX_LENGTH]!r}: write a number or a range with its unit: "
             f"{', '.join(sorted(set(UNITS) - {''}))}, or a price such as 100 USD or 0.5 USD/GB"
         )
     unit, scale = unit_and_scale
-    factor = (_number(match[1]) if match[1] else 1.0) * scale
-    low = _number(match[2]) * factor
-    high = _number(match[3]) * factor if match[3] else low
+    factor = (_parse_number(match[1]) if match[1] else 1.0) * scale
+    low = _parse_number(match[2]) * factor
+    high = _parse_number(match[3]) * factor if match[3] else low
     if not 0 <= low <= high or not math.isfinite(high):
         raise ValueError(f"value {text!r}: the lower bound comes first")
-    rounding = 0.0 if match[3] else min(_last_digit(match[2]) / 2 * factor, _MAX_ROUNDING * high)
+    rounding = 0.0 if match[3] else min(_last_digit_unit(match[2]) / 2 * factor, _MAX_ROUNDING * high)
     return Value(unit, low, high, rounding)
 
 
-def _unit(text: str) -> tuple[str, float] | None:
+def _parse_unit(text: str) -> tuple[str, float] | None:
     if (price := _PRICE.fullmatch(text)) is not None and text.lower() not in UNITS:
         return (price[1], 1.0) if price[2] is None else (f"{price[1]}/byte", 1 / _BYTES[price[2].lower()])
     if (bits := _BITS.fullmatch(text)) is not None:
@@ -83,16 +83,16 @@ def _unit(text: str) -> tuple[str, float] | None:
     return UNITS.get(text.lower())
 
 
-def _last_digit(text: str) -> float:
-    """Return the unit of the last digit that is not a trailing zero: 10 for 2,930, 0.1 for 22.4."""
+def _last_digit_unit(text: str) -> float:
+    """Return the unit of the last digit that is not a trailing zero: 10 for 2,930 and 0.1 for 22.4."""
     digits = text.replace(",", "") if _GROUPED.fullmatch(text) else text
     if "." in digits:
         return float(10.0 ** -len(digits.partition(".")[2]))
     return float(10.0 ** (len(digits) - len(digits.rstrip("0"))))
 
 
-def _number(text: str) -> float:
-    """6250, 6,250 or 81.9. Raises ValueError."""
+def _parse_number(text: str) -> float:
+    """Parse a number such as 6250, 6,250 or 81.9. Raises ValueError."""
     if _GROUPED.fullmatch(text):
         text = text.replace(",", "")
     try:

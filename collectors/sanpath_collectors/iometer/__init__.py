@@ -1,4 +1,4 @@
-"""Iometer: its results, its updates while a test runs, and its configuration files."""
+"""Iometer: results, updates while a test runs, and configuration files."""
 
 from __future__ import annotations
 

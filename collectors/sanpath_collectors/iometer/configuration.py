@@ -1,6 +1,6 @@
 """Parses configuration files (.icf) line by line. Pure.
 
-Values follow their label, after a tabulator; any section may be missing:
+Values follow their label, after a tab. Any section may be missing:
 
     Version 1.1.0
     'TEST SETUP ====================================================================
@@ -40,20 +40,22 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from sanpath.errors import CollectorError, Failure
-from sanpath_collectors.iometer.numbers import count
-from sanpath_collectors.iometer.specification import Specification, access_line
+from sanpath_collectors.iometer.numbers import parse_count
+from sanpath_collectors.iometer.specification import Specification, parse_access_line
 
 _MAX_LINES = 1_000_000
 """Larger files are not configurations."""
 _MAX_ACCESS_LINES = 100
-"""Maximum lines of a specification: their shares add up to 100 %, in whole per cent."""
+"""Largest number of lines of a specification: their shares, in whole per cent, add up to 100 %."""
 _FILL: dict[str, Literal["repeating", "random"]] = {"0": "repeating", "1": "repeating", "2": "random"}
-"""Data pattern: a repeated byte; a repeated random buffer; random (IOGrunt.cpp of 1.1.0)."""
+"""Number of the data pattern → content of writes: a repeated byte, a repeated random buffer, random (IOGrunt.cpp of
+1.1.0)."""
 
 
 @dataclass(slots=True)
 class Worker:
-    """A worker and its assignments. `queue_depth`: 1 by default. `sectors`: size of the area, None: unknown."""
+    """A worker and its assignments. `queue_depth`: I/Os in flight on each target, 1 by default. `sectors`: size of
+    the tested area; None: unknown."""
 
     manager: str
     name: str
@@ -69,8 +71,8 @@ class Worker:
 class Configuration:
     """The content of a file, parsed line by line.
 
-    `complete`: the file has its last line. `seconds`, `ramp_seconds` None: missing. `test_type`: "NORMAL", or the
-    settings that change between tests.
+    `complete`: the file has its last line. `seconds`, `ramp_seconds`: run time and ramp; None: missing. `test_type`:
+    "NORMAL", or the settings that change between tests.
     """
 
     version: str = ""
@@ -94,15 +96,15 @@ class Configuration:
             self.complete = bool(self.version)
             self.version = line.removeprefix("Version ").strip()
         elif line.startswith("'\t"):
-            return  # the names of the columns below a label
+            return  # The names of the columns below a label.
         elif line.startswith("'"):
             self._label = line[1:].strip().casefold()
         elif line.strip():
-            self._value(line.strip())
+            self._read_value(line.strip())
 
-    def _value(self, value: str) -> None:
+    def _read_value(self, value: str) -> None:
         first = value.split(",")[0].strip()
-        numbers = [count(word) for word in value.split()]
+        numbers = [parse_count(word) for word in value.split()]
         match self._label:
             case "run time" if len(numbers) >= 3:
                 hours, minutes, seconds = (word or 0 for word in numbers[:3])
@@ -119,19 +121,19 @@ class Configuration:
             case label if label.startswith("ramp up time"):
                 self.ramp_seconds = numbers[0]
             case label if label.startswith("size,"):
-                self._access(value)
+                self._read_access_line(value)
             case label if self.workers:
-                _assign(self.workers[-1], label, value, first)
+                _read_worker_setting(self.workers[-1], label, value, first)
 
-    def _access(self, value: str) -> None:
-        specification, access = self.specifications.get(self._specification), access_line(value.split(","))
+    def _read_access_line(self, value: str) -> None:
+        specification, access = self.specifications.get(self._specification), parse_access_line(value.split(","))
         if specification is not None and access is not None and len(specification.lines) < _MAX_ACCESS_LINES:
             self.specifications[self._specification] = Specification(
                 specification.name, (*specification.lines, access)
             )
 
 
-def _assign(worker: Worker, label: str, value: str, first: str) -> None:
+def _read_worker_setting(worker: Worker, label: str, value: str, first: str) -> None:
     match label:
         case "worker type":
             worker.kind = first.upper()
@@ -140,8 +142,8 @@ def _assign(worker: Worker, label: str, value: str, first: str) -> None:
         case "target":
             worker.targets.append(value)
         case _ if label.startswith("number of outstanding ios"):
-            worker.queue_depth = count(first)
+            worker.queue_depth = parse_count(first)
         case _ if label.startswith("disk maximum size"):
             fields = value.split(",")
-            worker.sectors = count(first)
+            worker.sectors = parse_count(first)
             worker.fill = _FILL.get(fields[2].strip()) if len(fields) > 2 else None

@@ -1,4 +1,4 @@
-"""The loads of an Iometer file as entities, each yielded once and after every change."""
+"""The loads of an Iometer file as entities. Each is yielded once, and again after every change."""
 
 from __future__ import annotations
 
@@ -12,20 +12,21 @@ ENGINE = "iometer"
 
 
 def local_id(load: str, *path: str) -> str:
-    """Id of the load of a manager, a worker or a target. Commas are replaced, because they separate ids in a list."""
+    """Local id of the load of a manager, worker or target. Commas are replaced, because they separate loads of a
+    step."""
     return "/".join((load, *path)).replace(",", " ")
 
 
-def area_bytes(sectors: Iterable[int | None]) -> int | None:
-    """Size of all targets in bytes; None: unknown.
+def total_area_bytes(sectors: Iterable[int | None]) -> int | None:
+    """Size of the tested areas of all targets in bytes; None: unknown.
 
-    `sectors`: of each target; 0 (the complete disk) and None (missing) make the sum unknown.
+    `sectors`: sectors of each target. 0 (the whole disk) and None (missing) make the sum unknown.
     """
     total = complete_sum(count or None for count in sectors)
     return None if total is None else total * SECTOR_BYTES
 
 
-def profile(
+def load_attributes(
     specification: Specification | None,
     *,
     version: str | None,
@@ -34,7 +35,7 @@ def profile(
     files: int | None,
     working_set_bytes: int | None = None,
 ) -> dict[str, Scalar]:
-    """Attributes of a load; None: unknown."""
+    """Attributes of a load. None: unknown."""
     spec = specification or Specification("")
     return {
         **LoadProfile(
@@ -54,7 +55,7 @@ def profile(
 
 
 class Inventory:
-    """The loads yielded so far. A load that ran in several tests has the attributes that are equal in all of them."""
+    """The loads yielded so far. A load of several tests has only the attributes that are equal in all of them."""
 
     def __init__(self, load: str) -> None:
         self._load = load
@@ -66,16 +67,16 @@ class Inventory:
         Before the first target it also yields the load that contains all targets.
         """
         if not self._attributes and load != self._load:
-            yield _entity(self._load, {})
+            yield _load_entity(self._load, {})
         previous = self._attributes.get(load)
         current = attributes if previous is None else {k: v for k, v in previous.items() if attributes.get(k) == v}
         if current == previous:
             return
         self._attributes[load] = current
-        yield _entity(load, current)
+        yield _load_entity(load, current)
         if previous is None and load != self._load:
             yield SourceLink("member_of", ("load", load), ("load", self._load), "Iometer target")
 
 
-def _entity(load: str, attributes: Mapping[str, Scalar]) -> SourceEntity:
+def _load_entity(load: str, attributes: Mapping[str, Scalar]) -> SourceEntity:
     return SourceEntity("load", load, load, {"name": (load,)}, attributes)

@@ -1,4 +1,4 @@
-"""Selects the rows of a test for its samples: the deepest ones, so that nothing is counted twice."""
+"""Selects the rows of a test for its samples: only those of the lowest level, so that nothing is counted twice."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from sanpath_collectors.iometer.specification import Specification
 
 _DEPTH = {"ALL": 0, "MANAGER": 1, "WORKER": 2, "DISK": 3}
 _MAX_SECONDS = 366 * 86_400
-"""A year; a longer duration is damaged."""
+"""A year. Longer durations mean that the file is damaged."""
 
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """The deepest row of a branch: a target, or a worker or manager if Iometer was configured to leave out targets.
+    """A row of the lowest level: a target, or a worker or manager if Iometer was configured to leave out targets.
 
-    `path`: names of manager, worker and target.
+    `path`: names of manager, worker and target, as far as it has them.
     """
 
     path: tuple[str, ...]
@@ -33,9 +33,9 @@ class Leaf:
 
     @property
     def in_flight(self) -> int | None:
-        """I/Os that all its targets keep outstanding; None: the targets differ.
+        """I/Os that all its targets together keep outstanding; None: the targets differ.
 
-        The column Queue Depth is per target.
+        The column Queue Depth applies to each target.
         """
         depth, targets = self.row.queue_depth, self.targets
         return None if depth is None or targets is None else depth * targets
@@ -47,8 +47,8 @@ class Leaf:
         return seconds if seconds < _MAX_SECONDS else 0.0
 
 
-def leaves_of(rows: Sequence[Row], specifications: Specifications) -> list[Leaf]:
-    """The deepest rows of a test, with the names above them. Repeated names are numbered: "name#2"."""
+def find_leaves(rows: Sequence[Row], specifications: Specifications) -> list[Leaf]:
+    """The rows of the lowest level of a test, with the names above them. Repeated names are numbered: "name#2"."""
     deepest = max((_DEPTH[row.kind] for row in rows if row.kind in _DEPTH), default=0)
     path: tuple[str, ...] = ()
     name_counts: Counter[tuple[str, ...]] = Counter()

@@ -1,4 +1,4 @@
-"""Numbers and times as written by Iometer, or by a spreadsheet that saved its file."""
+"""Parses numbers and times as Iometer writes them, or a spreadsheet that saved the file again."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from datetime import UTC, datetime
 from sanpath.plugin import INTEGER_LIMIT
 
 _YEARS = ("1990", "2100")
-"""Iometer dates from 1998; times outside these years are ignored."""
+"""Times outside these years are ignored. Iometer exists since 1998."""
 _STAMP = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?:[:.,](\d{1,3}))?", re.ASCII)
 
 
-def number(text: str) -> float | None:
+def parse_number(text: str) -> float | None:
     """A finite number, with a decimal point or comma; None for anything else.
 
-    >>> number("14122,49"), number("-1"), number("")
+    >>> parse_number("14122,49"), parse_number("-1"), parse_number("")
     (14122.49, -1.0, None)
     """
     try:
@@ -26,26 +26,26 @@ def number(text: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def count(text: str) -> int | None:
+def parse_count(text: str) -> int | None:
     """An integer that fits a counter; None for anything else, including -1 (Iometer: "they differ").
 
-    >>> count("140006556466"), count("1,40007E+11"), count("-1")
+    >>> parse_count("140006556466"), parse_count("1,40007E+11"), parse_count("-1")
     (140006556466, 140007000000, None)
     """
     try:
         value = int(text)
     except ValueError:
-        rounded = number(text)
+        rounded = parse_number(text)
         if rounded is None:
             return None
         value = round(rounded)
     return value if 0 <= value < INTEGER_LIMIT else None
 
 
-def local_us(text: str) -> int | None:
+def parse_local_us(text: str) -> int | None:
     """A time stamp, with milliseconds after a colon, as microseconds of its local time; None for anything else.
 
-    >>> local_us("2000-01-01 00:00:01:211")
+    >>> parse_local_us("2000-01-01 00:00:01:211")
     946684801211000
     """
     match = _STAMP.fullmatch(text.strip())

@@ -1,6 +1,6 @@
 """Parses results and updates of Iometer line by line into tests and updates. Pure.
 
-Lines that begin with `'` are labels of the following lines. Every run and each of its tests is appended to the file:
+Lines that begin with `'` are labels of the following lines. Iometer appends every run and each of its tests:
 
     'Test Type,Test Description
     0,random read over eight LUNs
@@ -24,9 +24,9 @@ Lines that begin with `'` are labels of the following lines. Every run and each 
     'Time Stamp
     2026-03-02 09:29:14:871                                  (the test has ended)
 
-The file of updates (1.1.0, `inst` before the name of the results) has the same structure, with a time stamp before
-each row. It has one row a target and update, of the kind WORKER with the worker's name, and at the end the means of
-the complete test.
+The file of updates (1.1.0, with `inst` before the name of the results) has the same structure, with a time stamp
+before each row. In each update it has one row for each target, of the kind WORKER with the worker's name. At the end
+it has the means of the complete test.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from sanpath.errors import CollectorError, Failure
-from sanpath_collectors.iometer.numbers import local_us
-from sanpath_collectors.iometer.rows import Columns, Row, cells_of, unquoted
-from sanpath_collectors.iometer.specification import AccessLine, Specification, access_line
+from sanpath_collectors.iometer.numbers import parse_local_us
+from sanpath_collectors.iometer.rows import Columns, Row, split_cells, unquote
+from sanpath_collectors.iometer.specification import AccessLine, Specification, parse_access_line
 
 _MAX_LINES = 100
-"""Lines of a specification (a limit of Iometer)."""
+"""Largest number of lines of a specification (a limit of Iometer)."""
 _MAX_ROWS = 100_000
-"""Rows of one test: 128 workers with 512 targets each have fewer."""
+"""Largest number of rows of one test: 128 workers with 512 targets each have fewer."""
 
 Specifications = Mapping[str, Specification]
 
@@ -75,7 +75,7 @@ class UpdatesEnded:
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """A remark about the file for the user. `code`: kebab-case."""
+    """A remark about the file, for people. `code`: in kebab case."""
 
     code: str
     text: str
@@ -86,7 +86,7 @@ Record = Test | Update | UpdatesEnded | Remark
 
 @dataclass(slots=True)
 class ResultText:
-    """Parses a text line by line. `time_us`: the latest time stamp of a run or a test, 0 before the first."""
+    """Parses a text line by line. `time_us`: the last time stamp of a run or a test; 0: none was read yet."""
 
     time_us: int = 0
     _label: str = ""
@@ -101,41 +101,41 @@ class ResultText:
     _reported_codes: set[str] = field(default_factory=set)
 
     def read_line(self, line: str) -> Iterator[Record]:
-        """Yield what this line completes. Raises CollectorError if the text is not a result of Iometer."""
+        """Yield the records that this line completes. Raises CollectorError if a test has too many rows."""
         line = line.strip(" \t\0")
         if line.startswith(("'", "TimeStamp")):
-            yield from self._begin(line)
+            yield from self._read_label(line)
         elif line.startswith("Aborted test"):
             yield Remark("aborted", "a test was stopped by hand: its figures cover a shorter run")
         elif line:
-            yield from self._value(line)
+            yield from self._read_value(line)
 
     def end(self) -> Iterator[Record]:
         """Yield the remaining records at the end of the text."""
-        yield from self._drop("the file ends before the test does")
+        yield from self._drop_test("the file ends before the test does")
 
-    def _begin(self, line: str) -> Iterator[Record]:
-        yield from self._dialect(line)
-        header = cells_of(line, self._delimiter)
+    def _read_label(self, line: str) -> Iterator[Record]:
+        yield from self._detect_delimiter(line)
+        header = split_cells(line, self._delimiter)
         self._label = header[0].lstrip("'").strip().casefold()
         match self._label:
             case "version" if self._rows is not None:
-                # The label before it was lost with the truncated row.
-                yield from self._drop("another run begins before the test ends")
+                # The label of the new run was lost with the truncated row.
+                yield from self._drop_test("another run begins before the test ends")
                 self._columns, self._access = None, {}
             case "test type":
-                yield from self._drop("another run begins before the test ends")
+                yield from self._drop_test("another run begins before the test ends")
                 self._version, self._columns, self._access = None, None, {}
             case "access specifications":
                 self._access = {}
             case "results":
-                yield from self._drop("another test begins before it ends")
+                yield from self._drop_test("another test begins before it ends")
                 self._rows = []
                 self._specifications = {n: Specification(n, tuple(lines)) for n, lines in self._access.items()}
             case "target type" | "timestamp":
-                yield from self._header(header)
+                yield from self._read_header(header)
 
-    def _dialect(self, line: str) -> Iterator[Remark]:
+    def _detect_delimiter(self, line: str) -> Iterator[Remark]:
         # No label of Iometer contains a semicolon.
         if ";" in line and "," not in line and self._delimiter != ";":
             self._delimiter = ";"
@@ -146,32 +146,32 @@ class ResultText:
         elif "," in line and ";" not in line:
             self._delimiter = ","
 
-    def _header(self, header: list[str]) -> Iterator[Record]:
+    def _read_header(self, header: list[str]) -> Iterator[Record]:
         columns = Columns(header, self._delimiter)
         self._columns = columns if columns.is_complete else None
         self._updating = columns.has_time_stamps
         if self._columns is None:
             yield Remark("header-unreadable", "a header line lacks columns that are needed: its rows are left out")
 
-    def _value(self, line: str) -> Iterator[Record]:
+    def _read_value(self, line: str) -> Iterator[Record]:
         match self._label:
             case "target type" | "timestamp":
-                yield from self._row(line)
+                yield from self._read_row(line)
             case "version":
-                self._version = cells_of(line, self._delimiter)[0]
+                self._version = split_cells(line, self._delimiter)[0]
             case "time stamp":
-                yield from self._stamp(cells_of(line, self._delimiter)[0])
+                yield from self._read_time_stamp(split_cells(line, self._delimiter)[0])
             case "access specification name":
-                # A name may contain commas, the assignment after it may not, and a spreadsheet adds empty cells.
+                # The name may contain commas, but not the assignment after it. A spreadsheet adds empty cells.
                 name, _, assigned = line.rstrip(self._delimiter).rpartition(self._delimiter)
-                self._specification_name = unquoted(name or assigned)
+                self._specification_name = unquote(name or assigned)
                 self._access[self._specification_name] = []
             case "size" if self._specification_name in self._access:
-                access = access_line(cells_of(line, self._delimiter))
+                access = parse_access_line(split_cells(line, self._delimiter))
                 if access is not None and len(self._access[self._specification_name]) < _MAX_LINES:
                     self._access[self._specification_name].append(access)
 
-    def _row(self, line: str) -> Iterator[Record]:
+    def _read_row(self, line: str) -> Iterator[Record]:
         try:
             row = self._columns.parse_row(line) if self._columns is not None else None
         except ValueError:
@@ -191,11 +191,11 @@ class ResultText:
                 raise CollectorError(Failure.UNREADABLE, text)
             self._rows.append(row)
 
-    def _stamp(self, text: str) -> Iterator[Record]:
-        time_us = local_us(text)
+    def _read_time_stamp(self, text: str) -> Iterator[Record]:
+        time_us = parse_local_us(text)
         self._label = ""
         if time_us is None:
-            yield from self._drop(f"the time at its end cannot be read: {text[:40]!r}")
+            yield from self._drop_test(f"the time at its end cannot be read: {text[:40]!r}")
             return
         self.time_us = time_us
         if self._updating and self._rows is not None:
@@ -204,7 +204,7 @@ class ResultText:
             yield Test(self._version, self._specifications, tuple(self._rows), time_us)
         self._rows = None
 
-    def _drop(self, reason: str) -> Iterator[Record]:
+    def _drop_test(self, reason: str) -> Iterator[Record]:
         if self._updating and self._rows is not None:
             yield UpdatesEnded()
         if self._rows is not None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from sanpath.errors import CollectorError, Failure
 from sanpath.plugin import FollowedFile, Item, LineDocument, LineDocumentReader, ResultClock, text_of, warning
 from sanpath_collectors.iometer.configured_loads import ConfigurationFile
-from sanpath_collectors.iometer.numbers import local_us
+from sanpath_collectors.iometer.numbers import parse_local_us
 from sanpath_collectors.iometer.parse import Record, Remark, ResultText, Test, Update, UpdatesEnded
 from sanpath_collectors.iometer.results import Tests
 from sanpath_collectors.iometer.updates import Updates
@@ -20,7 +20,7 @@ _RESULTS = re.compile(
 _SECTIONS = re.compile(r"^'(?:TEST SETUP|RESULTS DISPLAY|ACCESS SPECIFICATIONS|MANAGER LIST) =", re.MULTILINE)
 
 _MAX_REMARKS = 100
-"""Maximum remarks pending until the first time stamp; further ones say nothing new."""
+"""Largest number of remarks that are kept until the first time stamp."""
 
 
 class IometerReader(LineDocumentReader):
@@ -30,14 +30,14 @@ class IometerReader(LineDocumentReader):
 
     @classmethod
     def recognises(cls, head: bytes, name: str) -> bool:  # noqa: ARG003 - the base class' signature
-        """Whether a file is from Iometer, judged by the labels of its lines, which no other program writes."""
+        """Whether a file is from Iometer. It is recognised by labels of lines that no other program writes."""
         text = text_of(head)[0].replace("\r\n", "\n")
         return _RESULTS.search(text) is not None or (
             text.startswith("Version ") and _SECTIONS.search(text) is not None
         )
 
     def document_for(self, line: str) -> LineDocument:
-        """Return the document of this line."""
+        """Return the document to which this line belongs."""
         if self.document is None:
             if line.startswith("Version "):
                 self.clock = "none"
@@ -65,8 +65,8 @@ class _Csv:
             yield from self._items(record)
 
     def end(self, last_line: str) -> Iterator[Item]:
-        # In a truncated last line only the time stamp of a test is reliable.
-        if local_us(last_line) is not None:
+        # The last line may be truncated: only the time stamp of a test is used.
+        if parse_local_us(last_line) is not None:
             yield from self.read_line(last_line)
         for record in self._text.end():
             yield from self._items(record)
@@ -86,7 +86,7 @@ class _Csv:
                 yield from self._updates.end()
             case Remark() if len(self._pending_remarks) < _MAX_REMARKS:
                 self._pending_remarks.append(record)
-        # Remarks before the first time stamp get that time.
+        # Remarks before the first time stamp get its time.
         if self.time_us:
             yield from (warning(self.time_us, remark.code, remark.text) for remark in self._pending_remarks)
             self._pending_remarks.clear()
@@ -97,7 +97,8 @@ class UpdatesReader(IometerReader):
 
     @classmethod
     def recognises(cls, head: bytes, name: str) -> bool:
-        """Whether a file contains updates: by its name before the first test, later by its header line."""
+        """Whether a file contains updates. It is recognised by its name, or after the first test by its header
+        line."""
         return super().recognises(head, name) and (name.startswith("inst") or b"\nTimeStamp," in head)
 
 

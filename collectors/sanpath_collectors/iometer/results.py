@@ -1,4 +1,4 @@
-"""Turns tests of Iometer into entities, samples and steps: one figure per target for a complete test."""
+"""Converts tests of Iometer to entities, samples and steps. Each target has one figure for the whole test."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from dataclasses import replace
 
 from sanpath.model import DIRECTIONS, Scalar
 from sanpath.plugin import INTEGER_LIMIT, Item, LoadStep, Rows, common_value, complete_sum, histogram, warning
-from sanpath_collectors.iometer.inventory import Inventory, area_bytes, local_id, profile
-from sanpath_collectors.iometer.leaves import Leaf, leaves_of
+from sanpath_collectors.iometer.inventory import Inventory, load_attributes, local_id, total_area_bytes
+from sanpath_collectors.iometer.leaves import Leaf, find_leaves
 from sanpath_collectors.iometer.parse import Test
 from sanpath_collectors.iometer.specification import Specification
 from sanpath_collectors.iometer.tables import LOAD
 
-_TOLERANCE = 0.02
-"""Relative difference between a sum and its parts that rounding can explain."""
+_TOLERANCE_RATIO = 0.02
+"""Largest ratio by which a sum and its parts may differ because of rounding."""
 _GAP_US = 1
-"""The gap between two tests, so that the last sample of one is not the first of the next."""
+"""Gap between two tests, so that the last sample of one test is not the first of the next."""
 _NS_PER_MS = 1_000_000
 
 
 class Tests:
-    """Turns tests into items, one after the other."""
+    """Converts tests to items, one after the other. `count`: number of tests so far."""
 
     __test__ = False  # pytest would collect it as a test
 
@@ -34,18 +34,18 @@ class Tests:
     def items(self, test: Test) -> Iterator[Item]:
         """Yield the items of one test."""
         self.count += 1
-        leaves = [leaf for leaf in leaves_of(test.rows, test.specifications) if leaf.seconds]
+        leaves = [leaf for leaf in find_leaves(test.rows, test.specifications) if leaf.seconds]
         seconds = max((leaf.seconds for leaf in leaves), default=0.0)
         test = self._place_after_previous(test, seconds)
         if not leaves:
             yield self._warning(test, "no-io", "no target has completed an I/O: it yields no step")
             return
         ids = [local_id(self._load, *leaf.path) for leaf in leaves]
-        step = self._step(leaves, ids)
+        step = self._create_step(leaves, ids)
         for load, leaf in zip(ids, leaves, strict=True):
-            yield from self._inventory.update(load, _attributes(leaf, test))
+            yield from self._inventory.update(load, _leaf_attributes(leaf, test))
         if ids != [self._load]:
-            yield from self._inventory.update(self._load, _combined(leaves, step, test))
+            yield from self._inventory.update(self._load, _combined_attributes(leaves, step, test))
         yield step.event("step-begin", test.end_us - round(seconds * 1e6))
         yield _rows(ids, leaves, test.end_us, at_end=False)
         yield _rows(ids, leaves, test.end_us, at_end=True)
@@ -54,15 +54,18 @@ class Tests:
         yield step.event("step-end", test.end_us)
 
     def _place_after_previous(self, test: Test, seconds: float) -> Test:
-        """The test, placed after the previous one. The file contains its end time and its counted duration: Iometer
-        stops the clock of the run later than that of its I/Os. A clock that was set back is left unchanged."""
+        """Return the test with an end time at which it does not overlap with the previous test.
+
+        The file contains the end time and the duration, which overlap because Iometer stops the clock of a run later
+        than that of its I/Os. If the clock was set back, the time is not changed.
+        """
         last_us, self._end_us = self._end_us, test.end_us
         if last_us is None or test.end_us <= last_us:
             return test
         self._end_us = max(test.end_us, last_us + _GAP_US + round(seconds * 1e6))
         return replace(test, end_us=self._end_us)
 
-    def _step(self, leaves: Sequence[Leaf], ids: Sequence[str]) -> LoadStep:
+    def _create_step(self, leaves: Sequence[Leaf], ids: Sequence[str]) -> LoadStep:
         offered = complete_sum(leaf.in_flight for leaf in leaves)
         done = {leaf.specification or Specification("") for leaf in leaves}
         name = " + ".join(sorted(s.name for s in done if s.name)) or "test"
@@ -80,7 +83,8 @@ class Tests:
         )
 
     def _histogram(self, test: Test) -> Iterator[Item]:
-        """The histogram of all targets. Bins in a target's row belong to its worker (ManagerList.cpp, Worker.cpp)."""
+        """Yield the histogram of all targets. The bins in a target's row are those of its worker (ManagerList.cpp,
+        Worker.cpp), so only the row ALL is used."""
         total_row = next((row for row in test.rows if row.kind == "ALL"), None)
         if total_row is None:
             return
@@ -101,7 +105,10 @@ class Tests:
             text = "the queue depth is -1 (rows below differ, or do not give it): outstanding I/Os are not known"
             yield self._warning(test, "queue-depth-unknown", text)
         total = sum(leaf.row.ops_per_second for leaf in leaves)
-        if total_row.kind == "ALL" and abs(total - total_row.ops_per_second) > _TOLERANCE * total_row.ops_per_second:
+        if (
+            total_row.kind == "ALL"
+            and abs(total - total_row.ops_per_second) > _TOLERANCE_RATIO * total_row.ops_per_second
+        ):
             text = f"its rows add up to {total:.6g} I/Os a second, the row ALL says {total_row.ops_per_second:.6g}"
             yield self._warning(test, "sums-differ", text)
         if any(row.kind == "NETWORK" for row in test.rows):
@@ -111,30 +118,30 @@ class Tests:
         return warning(test.end_us, code, f"test {self.count}: {text}")
 
 
-def _attributes(leaf: Leaf, test: Test) -> dict[str, Scalar]:
+def _leaf_attributes(leaf: Leaf, test: Test) -> dict[str, Scalar]:
     row = leaf.row
     threads = 1 if row.kind in ("DISK", "WORKER") else None
-    return profile(
+    return load_attributes(
         leaf.specification,
         version=test.version,
         in_flight=leaf.in_flight,
         threads=threads,
         files=leaf.targets,
-        working_set_bytes=area_bytes([row.sectors] * (leaf.targets or 1)),
+        working_set_bytes=total_area_bytes([row.sectors] * (leaf.targets or 1)),
     )
 
 
-def _combined(leaves: Sequence[Leaf], step: LoadStep, test: Test) -> dict[str, Scalar]:
+def _combined_attributes(leaves: Sequence[Leaf], step: LoadStep, test: Test) -> dict[str, Scalar]:
     workers = {leaf.path[:2] for leaf in leaves}
     # Workers of one manager may share a target.
     targets = {(leaf.path[0], leaf.path[-1]): leaf.row.sectors for leaf in leaves if leaf.row.kind == "DISK"}
-    return profile(
+    return load_attributes(
         common_value(leaf.specification for leaf in leaves),
         version=test.version,
         in_flight=step.offered,
         threads=len(workers) if all(len(worker) == 2 for worker in workers) else None,
         files=len(targets) or None,
-        working_set_bytes=area_bytes(targets.values()),
+        working_set_bytes=total_area_bytes(targets.values()),
     ) | {"rate_limited": step.rate_limited}
 
 
@@ -161,13 +168,13 @@ def _totals(leaf: Leaf) -> dict[str, int | None]:
         figures = leaf.row.figures[direction]
         values[f"ops_{direction}_total"] = figures.ops
         values[f"bytes_{direction}_total"] = figures.bytes
-        # Mean x count, not Total Raw Response Time, which in a target's row is the sum over its worker's targets.
-        values[f"latency_seconds_{direction}_total"] = _ns(figures.mean_ms, figures.ops) if figures.ops else 0
-        values[f"latency_seconds_max_{direction}"] = _ns(figures.max_ms, 1)
+        # Not Total Raw Response Time: in a target's row, it is the sum over its worker's targets.
+        values[f"latency_seconds_{direction}_total"] = _to_ns(figures.mean_ms, figures.ops) if figures.ops else 0
+        values[f"latency_seconds_max_{direction}"] = _to_ns(figures.max_ms, 1)
     return values
 
 
-def _ns(milliseconds: float | None, count: int) -> int | None:
+def _to_ns(milliseconds: float | None, count: int) -> int | None:
     if milliseconds is None:
         return None
     total = milliseconds * count * _NS_PER_MS

@@ -1,4 +1,4 @@
-"""Parses a row of results, using the names in the header line: 56 columns until 2008, 80 in 1.1.0."""
+"""Parses a row of results by the names in the header line, which has 56 columns until 2008 and 80 in 1.1.0."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sanpath.model import DIRECTIONS, Direction
-from sanpath_collectors.iometer.numbers import count, local_us, number
+from sanpath_collectors.iometer.numbers import parse_count, parse_local_us, parse_number
 
 KINDS = ("ALL", "MANAGER", "WORKER", "DISK", "NETWORK")
-"""Kinds of rows that are read. Rows of processors are not: versions until 1.0 wrote them without commas."""
+"""Kinds of rows that are read. Rows of processors are not read: versions until 1.0 write them without commas."""
 
 _MAX_COMMAS = 16
-"""Maximum number of commas within names."""
+"""Largest number of commas in names."""
 _MAX_LATENCY_MS = 86_400_000.0
-"""A day; a longer latency is damaged."""
+"""A day. Longer latencies mean that the row is damaged."""
 _BIN = re.compile(r"(?:>= ?[0-9.]+|[0-9.]+ to ([0-9]{1,15}(?:[.][0-9]{0,15})?)) (us|ms|s)")
 _UNIT = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Figures of one direction. Latencies None: no I/O, or missing."""
+    """Figures of one direction. Latencies are None if there was no I/O, or if they are missing."""
 
     ops: int
     bytes: int
@@ -36,10 +36,10 @@ class Figures:
 class Row:
     """The figures of one row.
 
-    `disks`: number of targets below it. `run_seconds`: duration of the recording, None: missing. `queue_depth`: I/Os
-    in flight per target, None: the targets differ. `sectors`: size of the area, 0: the complete disk. `bins`: (upper
-    bound in seconds, I/Os) of an ALL row, for reads and writes together. `stamp_us`: time of an update, None: not an
-    update.
+    `disks`: number of targets below it. `run_seconds`: duration of the recording; None: missing. `queue_depth`: I/Os
+    in flight for each target; None: the targets differ. `sectors`: size of the area; 0: the whole disk. `bins`:
+    (upper bound in seconds, I/Os) of an ALL row, for reads and writes together. `stamp_us`: time of an update; None:
+    not an update.
     """
 
     kind: str
@@ -62,26 +62,26 @@ class Row:
 
     @property
     def seconds(self) -> float | None:
-        """Duration in which its I/Os were counted, from I/Os and I/Os a second. None: no I/O."""
+        """Duration in which its I/Os were counted, computed from I/Os and IOPS. None: no I/O."""
         return self.ops / self.ops_per_second if self.ops_per_second > 0 and self.ops else None
 
 
-def cells_of(line: str, delimiter: str) -> list[str]:
+def split_cells(line: str, delimiter: str) -> list[str]:
     """The cells of a line. Names may contain bare quotes; a spreadsheet quotes cells that contain a delimiter.
 
-    >>> cells_of('DISK,8: "LS300S P10",,', ","), cells_of('WORKER;"4K; read";1,5', ";")
+    >>> split_cells('DISK,8: "LS300S P10",,', ","), split_cells('WORKER;"4K; read";1,5', ";")
     (['DISK', '8: "LS300S P10"', '', ''], ['WORKER', '4K; read', '1,5'])
     """
     if f'{delimiter}"' in line or line.startswith('"'):
-        with contextlib.suppress(csv.Error, StopIteration):  # malformed: they are not a spreadsheet's quotes
+        with contextlib.suppress(csv.Error, StopIteration):  # Malformed: the quotes are not those of a spreadsheet.
             return next(csv.reader((line,), delimiter=delimiter))
     return line.split(delimiter)
 
 
-def unquoted(cell: str) -> str:
+def unquote(cell: str) -> str:
     """A cell without the quotes of a spreadsheet.
 
-    >>> unquoted('"4K; ""hot"" area"'), unquoted("64K, 70% read")
+    >>> unquote('"4K; ""hot"" area"'), unquote("64K, 70% read")
     ('4K; "hot" area', '64K, 70% read')
     """
     cell = cell.strip()
@@ -103,7 +103,7 @@ class Columns:
 
     @property
     def has_time_stamps(self) -> bool:
-        """Whether each row has a time stamp, as in updates."""
+        """Whether each row has a time stamp. That is so in updates."""
         return "timestamp" in self._index
 
     @property
@@ -114,11 +114,11 @@ class Columns:
 
     def parse_row(self, line: str) -> Row | None:
         """Parse a row; None: another kind of row. Raises ValueError when it is truncated or damaged."""
-        cells = cells_of(line, self._delimiter)
+        cells = split_cells(line, self._delimiter)
         first = self._index["target type"]
         if len(cells) <= first or cells[first] not in KINDS:
             return None
-        shift = self._shift(cells)
+        shift = self._find_shift(cells)
         if shift is None:
             raise ValueError(line)
         names = cells[first + 1 : first + 3 + shift]
@@ -130,35 +130,35 @@ class Columns:
             index = self._index.get(name)
             return cells[index + shift] if index is not None and index + shift < len(cells) else ""
 
-        speed, ticks = number(cell("processor speed")), number(cell("total raw run time"))
+        speed, ticks = parse_number(cell("processor speed")), parse_number(cell("total raw run time"))
         return Row(
             cells[first],
             self._delimiter.join(names[:split]).strip(),
             self._delimiter.join(names[split:]).strip(),
-            count(cell("# disks")),
-            number(cell("iops")) or 0.0,
-            {d: _figures(cell, d) for d in DIRECTIONS},
-            count(cell("errors")) or 0,
+            parse_count(cell("# disks")),
+            parse_number(cell("iops")) or 0.0,
+            {d: _parse_figures(cell, d) for d in DIRECTIONS},
+            parse_count(cell("errors")) or 0,
             ticks / speed if speed and ticks and speed > 0 and ticks > 0 else None,
-            count(cell("queue depth")),
-            count(cell("maximum size")),
+            parse_count(cell("queue depth")),
+            parse_count(cell("maximum size")),
             self._bin_counts(cells, shift) if cells[first] == "ALL" else (),
-            local_us(cells[0]) if self.has_time_stamps else None,
+            parse_local_us(cells[0]) if self.has_time_stamps else None,
         )
 
     def _bin_counts(self, cells: Sequence[str], shift: int) -> tuple[tuple[float | None, int], ...]:
         if not self._bins or self._bins[-1][1] + shift >= len(cells):
             return ()
-        return tuple((upper, count(cells[index + shift]) or 0) for upper, index in self._bins)
+        return tuple((upper, parse_count(cells[index + shift]) or 0) for upper, index in self._bins)
 
-    def _shift(self, cells: Sequence[str]) -> int | None:
-        """Number of additional cells due to commas in names before the figures; None: malformed.
+    def _find_shift(self, cells: Sequence[str]) -> int | None:
+        """Number of additional cells that commas in names cause before the figures; None: malformed.
 
-        It is chosen so that IOps are the sum of read and write IOps.
+        It is found by the condition that IOps are the sum of read and write IOps.
         """
         indices = [self._index[name] for name in ("iops", "read iops", "write iops")]
         for shift in range(min(_MAX_COMMAS, len(cells) - max(indices))):
-            total, read, write = (number(cells[index + shift]) for index in indices)
+            total, read, write = (parse_number(cells[index + shift]) for index in indices)
             if total is None or read is None or write is None:
                 continue
             if total >= 0 and abs(total - read - write) <= 0.02 + 0.001 * total:
@@ -166,19 +166,19 @@ class Columns:
         return None
 
 
-def _figures(cell: Callable[[str], str], direction: Direction) -> Figures:
+def _parse_figures(cell: Callable[[str], str], direction: Direction) -> Figures:
     verb = "read" if direction == "read" else "written"
-    ops, bytes_moved = count(cell(f"{direction} i/os")), count(cell(f"bytes {verb}"))
+    ops, bytes_moved = parse_count(cell(f"{direction} i/os")), parse_count(cell(f"bytes {verb}"))
     if ops is None or bytes_moved is None:
         raise ValueError(direction)
     return Figures(
         ops,
         bytes_moved,
-        _latency_ms(cell(f"average {direction} response time")) if ops else None,
-        _latency_ms(cell(f"maximum {direction} response time")) if ops else None,
+        _parse_latency_ms(cell(f"average {direction} response time")) if ops else None,
+        _parse_latency_ms(cell(f"maximum {direction} response time")) if ops else None,
     )
 
 
-def _latency_ms(text: str) -> float | None:
-    value = number(text)
+def _parse_latency_ms(text: str) -> float | None:
+    value = parse_number(text)
     return value if value is not None and 0 <= value < _MAX_LATENCY_MS else None

@@ -7,16 +7,17 @@ from dataclasses import dataclass
 
 from sanpath.model import Scalar
 from sanpath.plugin import common_value
-from sanpath_collectors.iometer.numbers import number
+from sanpath_collectors.iometer.numbers import parse_number
 
 SECTOR_BYTES = 512
-"""Size of the sectors in which Iometer counts the area, and to which it aligns by default."""
+"""Size of a sector. Iometer gives the size of areas in sectors, and aligns I/Os to sectors by default."""
 _COLUMNS = 8
 
 
 @dataclass(frozen=True, slots=True)
 class AccessLine:
-    """One kind of I/O of a specification. `share`: ratio of the I/Os; `delay_ms`: delay between bursts of I/Os."""
+    """One kind of I/O of a specification. `share`: its share of the I/Os, as a ratio; `delay_ms`: delay between
+    bursts of I/Os."""
 
     block_bytes: int
     share: float
@@ -26,13 +27,13 @@ class AccessLine:
     align_bytes: int
 
 
-def access_line(cells: Sequence[str]) -> AccessLine | None:
-    """`size,% of size,% reads,% random,delay,burst,align,reply` as numbers; None: malformed.
+def parse_access_line(cells: Sequence[str]) -> AccessLine | None:
+    """Parse `size,% of size,% reads,% random,delay,burst,align,reply`; None: malformed.
 
-    >>> access_line("65536,100,67,100,0,1,4096,0".split(","))
+    >>> parse_access_line("65536,100,67,100,0,1,4096,0".split(","))
     AccessLine(block_bytes=65536, share=1.0, read_ratio=0.67, random_ratio=1.0, delay_ms=0.0, align_bytes=4096)
     """
-    values = [number(cell) for cell in cells[:_COLUMNS]]
+    values = [parse_number(cell) for cell in cells[:_COLUMNS]]
     numbers = [value for value in values if value is not None]
     if len(numbers) < _COLUMNS or not 0 < numbers[0] < 1 << 40 or not all(0 <= n <= 100 for n in numbers[1:4]):
         return None
@@ -42,7 +43,7 @@ def access_line(cells: Sequence[str]) -> AccessLine | None:
 
 @dataclass(frozen=True, slots=True)
 class Specification:
-    """A specification with its lines. A worker does the mix of them."""
+    """A specification with its lines. A worker does a mix of them."""
 
     name: str
     lines: tuple[AccessLine, ...] = ()
@@ -74,7 +75,7 @@ class Specification:
 
     @property
     def attributes(self) -> Mapping[str, Scalar]:
-        """Attributes of a load that exist only for Iometer."""
+        """Attributes of a load that only Iometer has."""
         align_bytes = common_value(line.align_bytes for line in self.lines if line.share)
         align = {"align_bytes": align_bytes} if align_bytes else {}
         return {"access_specification": self.name, **align} if self.name else align

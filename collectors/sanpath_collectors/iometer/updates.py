@@ -1,4 +1,4 @@
-"""Turns updates of a running test into entities, samples and steps: one figure per target and update."""
+"""Converts updates of a running test to entities, samples and steps: one figure for each target and update."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from dataclasses import dataclass, field
 
 from sanpath.model import DIRECTIONS
 from sanpath.plugin import INTEGER_LIMIT, Item, LoadStep, Rows, Totals, complete_sum, warning
-from sanpath_collectors.iometer.inventory import Inventory, area_bytes, local_id, profile
+from sanpath_collectors.iometer.inventory import Inventory, load_attributes, local_id, total_area_bytes
 from sanpath_collectors.iometer.parse import Update
 from sanpath_collectors.iometer.rows import Row
 from sanpath_collectors.iometer.specification import Specification
 from sanpath_collectors.iometer.tables import LOAD
 
 _UPDATE_GAP_US = 500_000
-"""Rows of one update are written within this time; updates are at least a second apart."""
+"""Rows of one update are written within this time. Updates are at least a second apart."""
 _NS_PER_MS = 1_000_000
 
 
 @dataclass(slots=True)
 class _Target:
-    """The totals of one target since the beginning of the test. `in_flight`: its queue depth, None: unknown."""
+    """The totals of one target since the beginning of the test. `in_flight`: its queue depth; None: unknown."""
 
     in_flight: int | None
     totals: Totals = field(default_factory=Totals)
@@ -40,7 +40,8 @@ class _Target:
                 self.max_ns[metric] = max(self.max_ns.get(metric) or 0, round(figures.max_ms * _NS_PER_MS))
 
     def sample(self, load: str, seen_us: int) -> Rows:
-        """The current values of the target's counters; None: too large for a counter, from a damaged row."""
+        """The current values of the target's counters. Values too large for a counter, from damaged rows, are
+        None."""
         totals = {**self.totals.values, **self.max_ns, "ops_failed_total": self.errors}
         values = {**totals, "in_flight_configured": self.in_flight}
         fits = {metric: value for metric, value in values.items() if value is not None and value < INTEGER_LIMIT}
@@ -51,8 +52,8 @@ class _Target:
 class _Running:
     """The running test of the updates.
 
-    `updates`: number of updates; `name_counts`: rows per name in the latest one; `begin_emitted`: whether the
-    step-begin event was yielded.
+    `updates`: number of updates. `name_counts`: name → number of its rows in the last update. `begin_emitted`:
+    whether the step-begin event was yielded.
     """
 
     number: int
@@ -68,7 +69,7 @@ class _Running:
 
     @property
     def step(self) -> LoadStep:
-        """The load step of the test; complete after the first update, in which all targets report."""
+        """The load step of the test. It is complete after the first update, which contains all targets."""
         offered = complete_sum(target.in_flight for target in self.targets.values())
         done = self.specification or Specification("test")
         return LoadStep(
@@ -85,10 +86,10 @@ class _Running:
 
 
 class Updates:
-    """Turns updates into items, one after the other.
+    """Converts updates to items, one after the other. `count`: number of tests so far.
 
-    A row has neither the name of its target nor of its manager. Rows with the same name in one update are numbered by
-    their order, which does not change: "Worker 1", "Worker 1#2".
+    A row contains neither the name of its target nor of its manager. Rows of one update with the same name are
+    numbered by their order, which does not change: "Worker 1", "Worker 1#2".
     """
 
     def __init__(self, load: str) -> None:
@@ -101,7 +102,7 @@ class Updates:
     def items(self, update: Update) -> Iterator[Item]:
         """Yield the items of one row."""
         row, seen_us = update.row, update.row.stamp_us
-        # The end of a test has its means, which are the only rows with an access specification.
+        # Rows with an access specification contain the means of the whole test, at its end.
         if row.kind != "WORKER" or row.specification or seen_us is None:
             return
         interval_us = round(min(row.seconds or row.run_seconds or 0.0, 86_400.0) * 1e6)
@@ -120,7 +121,7 @@ class Updates:
                 yield from self._begin_step(test)
         test.last_us = max(test.last_us, seen_us)
         test.errors += row.errors
-        yield from self._target(test, row, seen_us, interval_us)
+        yield from self._target_items(test, row, seen_us, interval_us)
 
     def end(self) -> Iterator[Item]:
         """Yield the items that end the running test."""
@@ -134,20 +135,20 @@ class Updates:
             yield warning(test.last_us, "errors-counted", text)
         yield test.step.event("step-end", test.last_us)
 
-    def _target(self, test: _Running, row: Row, seen_us: int, interval_us: int) -> Iterator[Item]:
+    def _target_items(self, test: _Running, row: Row, seen_us: int, interval_us: int) -> Iterator[Item]:
         name = row.name or "worker"
         test.name_counts[name] += 1
         load = local_id(self._load, name if test.name_counts[name] == 1 else f"{name}#{test.name_counts[name]}")
         target = test.targets.get(load)
         if target is None:
             target = test.targets[load] = _Target(row.queue_depth)
-            attributes = profile(
+            attributes = load_attributes(
                 test.specification,
                 version=test.version,
                 in_flight=row.queue_depth,
                 threads=1,
                 files=1,
-                working_set_bytes=area_bytes([row.sectors]),
+                working_set_bytes=total_area_bytes([row.sectors]),
             )
             yield from self._inventory.update(load, attributes)
             yield target.sample(load, max(test.begin_us, seen_us - interval_us))
@@ -159,7 +160,7 @@ class Updates:
             return
         test.begin_emitted = True
         step = test.step
-        attributes = profile(
+        attributes = load_attributes(
             test.specification, version=test.version, in_flight=step.offered, threads=None, files=len(test.targets)
         )
         yield from self._inventory.update(self._load, attributes)

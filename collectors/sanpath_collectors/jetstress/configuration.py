@@ -16,22 +16,23 @@ from sanpath.plugin import (
     warning,
     without_none,
 )
-from sanpath_collectors.jetstress.parse import duration_seconds, number
-from sanpath_collectors.jetstress.report import FormReader
-from sanpath_collectors.jetstress.xml_form import XmlForm
+from sanpath_collectors.jetstress.parse import parse_duration_seconds, parse_number
+from sanpath_collectors.jetstress.report import DocumentReader
+from sanpath_collectors.jetstress.xml_parser import XmlParser
 
-# Possessive quantifiers: each comment has one end. Without them n comments match in 2^n combinations.
+# Possessive quantifiers, because each comment has one end. Without them, n comments match in 2^n combinations.
 _ROOT = re.compile(r"\s*+(?:<\?xml[^>]*+>\s*+)?(?:<!--(?:(?!-->).)*+-->\s*+)*+<configuration\b", re.DOTALL)
 _TYPICAL_ELEMENT = re.compile(r"<(?:JetstressVersionGenerated|TestDesignInfo|ExchangeProfile)\b")
 _MAJOR_VERSION = re.compile(r"(\d{1,4})(?!\d)", re.ASCII)
 _GLOBAL_THREADS_SINCE = 15
-"""Since Jetstress 2013 (version 15) ThreadCount is the total for all databases, before that for each one."""
+"""Major version (Jetstress 2013) since which ThreadCount is the total of all databases. Before, it is for each
+one."""
 
 
-class ConfigurationReader(FormReader[XmlForm]):
+class ConfigurationReader(DocumentReader[XmlParser]):
     """Reads one JetstressConfig.xml. It yields no samples, only the load with its settings."""
 
-    form = XmlForm
+    parser_class = XmlParser
 
     @classmethod
     def recognises(cls, head: bytes, name: str) -> bool:  # noqa: ARG003 - any name will do
@@ -41,14 +42,14 @@ class ConfigurationReader(FormReader[XmlForm]):
 
     def finish(self) -> Iterable[Item]:
         """Yield the load. Raises CollectorError(UNREADABLE) when the file has no settings of a test."""
-        self._form.finish()
-        attributes = _attributes(self._form.document.values, self._form.elements.get("eseinstance"))
+        self._parser.finish()
+        attributes = _attributes(self._parser.document.values, self._parser.elements.get("eseinstance"))
         if set(attributes) <= {"engine", "rate_limited"}:
             raise CollectorError(
                 Failure.UNREADABLE, "has no settings of a test: it is cut, or not a JetstressConfig.xml"
             )
         yield SourceEntity("load", self.load, self.load, {"name": (self.load,)}, attributes)
-        if self._form.cut:
+        if self._parser.is_truncated:
             yield warning(0, "cut", "the XML ends too early, or is damaged: what could be read is used")
 
 
@@ -61,10 +62,10 @@ def _attributes(values: Mapping[str, str], databases: int | None) -> dict[str, S
     profile = LoadProfile(
         engine="Jetstress",
         engine_version=version,
-        block_bytes=number(values.get("databasepagesize", "")),
+        block_bytes=parse_number(values.get("databasepagesize", "")),
         threads=threads,
         files=databases,
-        seconds=duration_seconds(values.get("duration", "")),
+        seconds=parse_duration_seconds(values.get("duration", "")),
         rate_limited=(_percent(values, "throughputpercentage") or 1.0) < 1.0,
     )
     details: dict[str, Scalar] = {
@@ -73,7 +74,7 @@ def _attributes(values: Mapping[str, str], databases: int | None) -> dict[str, S
         "threads_per_database": _integer(values, "threadcount") if is_per_database else None,
         "mailboxes": _integer(values, "mailboxcount"),
         "mailbox_bytes": _mebibytes(values, "mailboxquota"),
-        "mailbox_ops_per_second": number(values.get("mailboxiops", "")),
+        "mailbox_ops_per_second": parse_number(values.get("mailboxiops", "")),
         "database_copies": _integer(values, "databasecopycount"),
         "capacity_ratio": _percent(values, "capacitypercentage"),
         "throughput_ratio": _percent(values, "throughputpercentage"),
@@ -85,15 +86,15 @@ def _attributes(values: Mapping[str, str], databases: int | None) -> dict[str, S
 
 
 def _integer(values: Mapping[str, str], name: str) -> int | None:
-    value = number(values.get(name, ""))
+    value = parse_number(values.get(name, ""))
     return None if value is None else round(value)
 
 
 def _mebibytes(values: Mapping[str, str], name: str) -> float | None:
-    value = number(values.get(name, ""))
+    value = parse_number(values.get(name, ""))
     return None if value is None else value * 1024.0**2
 
 
 def _percent(values: Mapping[str, str], name: str) -> float | None:
-    value = number(values.get(name, ""))
+    value = parse_number(values.get(name, ""))
     return None if value is None else value / 100

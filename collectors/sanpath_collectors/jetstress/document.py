@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sanpath_collectors.jetstress.dates import DateOrder
-from sanpath_collectors.jetstress.parse import fold, is_figure, measure
+from sanpath_collectors.jetstress.parse import fold, is_figure, parse_measure
 from sanpath_collectors.jetstress.phases import Phases
 
 _MAX_ROWS = 100_000
-"""Maximum headings, values and rows of a document, so that no file fills the memory."""
+"""Largest number of headings, of values and of rows in a document, so that no file fills the memory."""
 _SECTIONS = frozenset(
     (
         *("testsummary", "databasesizingandthroughput", "jetstresssystemparameters", "databaseconfiguration"),
@@ -20,7 +20,7 @@ _SECTIONS = frozenset(
         *("checksumstatisticsall", "disksubsystemperformanceofchecksum", "testlog"),
     )
 )
-"""Headings that are recognised even in text not marked as a heading."""
+"""Headings that are recognised even if the text is not marked as a heading."""
 _FILE_NAME = re.compile(r"(?<![\w.-])[\w.-]+_\d{4}(?:_\d{1,2}){5}\.(?:blg|xml|html)", re.IGNORECASE)
 
 
@@ -40,8 +40,8 @@ class Row:
 class Document:
     """The content of one report.
 
-    `headings`: as written. `values`: folded label → the first text with this label. `order`: of day and month in its
-    dates. `phases`: the times in the log.
+    `headings`: as written. `values`: folded label → the first text with this label. `order`: order of day and month
+    in its dates. `phases`: the times in the log.
     """
 
     headings: list[str] = field(default_factory=list)
@@ -70,10 +70,11 @@ class Document:
             self.add_text(texts[0])
 
     def _is_header(self, texts: Sequence[str]) -> bool:
-        """Whether a row is a header: it has no figures, and is the first row of a table or names a measure."""
+        """Whether a row is a header: it has no figures, and it is the first row of a table or contains the name of a
+        measure."""
         if any(is_figure(text) for text in texts[1:]):
             return False
-        return not self._columns or any(measure(fold(text)) for text in texts)
+        return not self._columns or any(parse_measure(fold(text)) for text in texts)
 
     def add_value(self, label: str, text: str) -> None:
         """Add a labelled value."""
@@ -90,7 +91,7 @@ class Document:
             self.rows.append(row)
 
     def add_text(self, text: str) -> None:
-        """Add text outside tables: lines of the test's log, or a heading that is not marked as one."""
+        """Add text outside of tables: lines of the test's log, or a heading that is not marked as such."""
         for line in text.splitlines():
             date = self.phases.add_line(line)
             if date is not None:

@@ -9,12 +9,12 @@ from typing import Literal
 
 from sanpath.model import DIRECTIONS, Direction
 from sanpath_collectors.jetstress.document import Row
-from sanpath_collectors.jetstress.parse import decimal_mark, measure, number
+from sanpath_collectors.jetstress.parse import find_decimal_mark, parse_measure, parse_number
 
 _VOLUME = re.compile(r"(Database|Log)\s*\((.+)\)", re.IGNORECASE)
 _HEADINGS = ("transactionalioperformance", "disksubsystemperformance")
-"""Headings of the tables with the test's I/O: by instance since 2010, by volume in 2007. The I/O of checksums,
-maintenance and log replication is in tables with other headings."""
+"""Headings of the tables with the test's I/O: by instance since 2010, by volume in 2007. Other tables contain the I/O
+of checksums, maintenance and log replication."""
 
 
 @dataclass(slots=True)
@@ -28,7 +28,7 @@ class Flow:
 
 @dataclass(slots=True)
 class Instance:
-    """A database or its log files, as a separate load. `name`: as in the report."""
+    """A database or its log files, which are separate loads. `name`: as in the report."""
 
     name: str
     is_log: bool
@@ -46,27 +46,29 @@ class Instance:
         return sum(flow.ops_per_second for flow in self.flows.values())
 
 
-def instances(rows: Sequence[Row]) -> tuple[list[Instance], bool]:
-    """Return the databases and logs that had I/O, and whether the decimal mark is certain."""
-    measured = [row for row in rows if any(measure(column) for column in row.cells) and "checksum" not in row.section]
+def parse_instances(rows: Sequence[Row]) -> tuple[list[Instance], bool]:
+    """Parse the databases and logs that had I/O. Returns them, and whether the decimal mark is certain."""
+    measured = [
+        row for row in rows if any(parse_measure(column) for column in row.cells) and "checksum" not in row.section
+    ]
     transactional = [row for row in measured if any(heading in row.section for heading in _HEADINGS)]
-    # With unknown headings, the first table is the table of the test.
+    # If no heading is known, the first table is that of the test.
     selected = transactional or [row for row in measured if row.section == measured[0].section]
-    mark, is_certain = decimal_mark(text for row in selected for text in row.cells.values())
+    mark, is_certain = find_decimal_mark(text for row in selected for text in row.cells.values())
     by_id: dict[str, Instance] = {}
     for row in selected:
-        for instance in _instances(row, mark):
+        for instance in _parse_row(row, mark):
             if instance.ops_per_second:
                 by_id.setdefault(instance.local_id, instance)
     return list(by_id.values()), is_certain
 
 
-def _instances(row: Row, mark: Literal[".", ","]) -> Iterator[Instance]:
+def _parse_row(row: Row, mark: Literal[".", ","]) -> Iterator[Instance]:
     volume = _VOLUME.fullmatch(row.name.strip())
     name = volume[2] if volume else row.name.strip()
     database_and_log = {is_log: Instance(name, is_log) for is_log in (False, True)}
     for column, text in row.cells.items():
-        column_measure, value = measure(column), number(text, mark)
+        column_measure, value = parse_measure(column), parse_number(text, mark)
         if column_measure is None or value is None:
             continue
         is_log = column_measure.is_log

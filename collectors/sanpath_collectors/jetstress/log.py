@@ -1,4 +1,4 @@
-"""Reads the log of a test, from the console of JetstressCmd.exe or a file. It contains times, but no figures."""
+"""Reads the log of a test, a file or the console output of JetstressCmd.exe. It contains times, but no figures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sanpath.plugin import (
     text_of,
     warning,
 )
-from sanpath_collectors.jetstress.dates import time_us
+from sanpath_collectors.jetstress.dates import parse_time_us
 from sanpath_collectors.jetstress.document import Document
 from sanpath_collectors.jetstress.phases import LINE
 
@@ -25,12 +25,12 @@ _TYPICAL_MESSAGE = re.compile(
     r"|\(average: [\d.,]+ (?:msec|seconds)/read)",
     re.IGNORECASE,
 )
-_LONGEST_LINE = 1 << 20
-"""Maximum characters of a line; longer ones are dropped, so that no file fills the memory."""
+_MAX_LINE_CHARACTERS = 1 << 20
+"""Longer lines are dropped, so that no file fills the memory."""
 
 
 class LogReader(ResultReader):
-    """Reads the beginning and end of a test from its log, so that counters of the host can be assigned to it."""
+    """Reads begin and end of a test from its log, so that counters of the host can be assigned to it."""
 
     def __init__(self, load: str) -> None:
         super().__init__(load)
@@ -45,14 +45,14 @@ class LogReader(ResultReader):
 
     def feed(self, added: bytes) -> Iterable[Item]:
         """Collect the lines. All items come from `finish`."""
-        self._add(self._decoder.feed(added))
+        self._add_text(self._decoder.feed(added))
         return ()
 
     def finish(self) -> Iterable[Item]:
         """Yield the load and its step. Raises CollectorError(UNREADABLE) when there is no line with a date."""
-        self._add(self._decoder.feed(b"", last=True) + "\n")
+        self._add_text(self._decoder.feed(b"", last=True) + "\n")
         phases, (order, is_certain) = self._document.phases, self._document.order.decide()
-        first_us = time_us(phases.first, order)
+        first_us = parse_time_us(phases.first, order)
         if first_us is None:
             raise CollectorError(Failure.UNREADABLE, "has no line of a log of Jetstress with a date")
         self.clock = "local"
@@ -61,9 +61,9 @@ class LogReader(ResultReader):
             text = f"the date {phases.first} may be read in two ways: it is taken for month/day/year"
             yield warning(first_us, "date-order-assumed", text)
         for date, text in phases.errors:
-            yield warning(time_us(date, order) or first_us, "told-by-jetstress", text)
+            yield warning(parse_time_us(date, order) or first_us, "told-by-jetstress", text)
         limits = (phases.begin, phases.measurement_begin, phases.end)
-        begin_us, measurement_us, end_us = (time_us(text, order) for text in limits)
+        begin_us, measurement_us, end_us = (parse_time_us(text, order) for text in limits)
         if begin_us is None or end_us is None:
             text = "the log does not contain both begin and end of the load: import the .html report of the test"
             yield warning(first_us, "no-limits", text)
@@ -74,9 +74,9 @@ class LogReader(ResultReader):
             if end_us is not None:
                 yield step.event("step-end", max(begin_us, end_us))
 
-    def _add(self, text: str) -> None:
+    def _add_text(self, text: str) -> None:
         *lines, self._unfinished_line = re.split(r"\r?\n", self._unfinished_line + text)
         for line in lines:
             self._document.add_text(line)
-        if len(self._unfinished_line) > _LONGEST_LINE:
+        if len(self._unfinished_line) > _MAX_LINE_CHARACTERS:
             self._unfinished_line = ""

@@ -20,18 +20,18 @@ from sanpath.plugin import (
     warning,
     without_none,
 )
-from sanpath_collectors.jetstress.dates import time_us, time_us_in_name
+from sanpath_collectors.jetstress.dates import parse_file_name_time_us, parse_time_us
 from sanpath_collectors.jetstress.document import Document
-from sanpath_collectors.jetstress.instances import Instance, instances
-from sanpath_collectors.jetstress.parse import decimal_mark, fold, number
+from sanpath_collectors.jetstress.instances import Instance, parse_instances
+from sanpath_collectors.jetstress.parse import find_decimal_mark, fold, parse_number
 from sanpath_collectors.jetstress.tables import LOAD
 
 _ASSUMED_DURATION_US = 60_000_000
-"""Length of the step of a report without a duration."""
-_LONGEST_SECONDS = 1e7
-"""Limit of a test's length; a larger value comes from a damaged file."""
+"""Length of the step, if the report has no duration."""
+_MAX_SECONDS = 1e7
+"""Longer tests mean that the file is damaged."""
 _ROUNDING_RATIO = 0.02
-"""Maximum relative difference that rounding to three decimals causes in a sum."""
+"""Largest ratio by which a sum may differ because of rounding to three decimals."""
 _TYPE = re.compile(r"\b(Performance|Stress|Database ?Backup|Streaming ?Backup|Soft[- ]?Recovery)\b", re.IGNORECASE)
 _ACHIEVED = ("achievedtransactionaliopersecond", "achievediopersecond")
 _TARGET = ("targettransactionaliopersecond", "targetiopersecond")
@@ -41,7 +41,7 @@ _TARGET = ("targettransactionaliopersecond", "targetiopersecond")
 class Times:
     """Times of the load in microseconds on `clock`: its begin, the begin of its measurement, and the end of both.
 
-    `has_duration`: the report gives the duration; otherwise it is assumed.
+    `has_duration`: the report contains the duration; otherwise it is assumed.
     """
 
     clock: ResultClock
@@ -57,15 +57,15 @@ class Times:
 
 
 class Outcome:
-    """The items of one report. `name`: of the file, "" if unknown."""
+    """The items of one report. `name`: name of the file; "" if unknown."""
 
     def __init__(self, load: str, document: Document, name: str) -> None:
         self._load, self._document, self._name = load, document, name
         document.order.add_file_name(name)
         self._order, self._order_is_certain = document.order.decide()
-        self._instances, self._mark_is_certain = instances(document.rows)
+        self._instances, self._mark_is_certain = parse_instances(document.rows)
         self._values = document.values
-        self.times = self._times()
+        self.times = self._find_times()
 
     @property
     def clock(self) -> ResultClock:
@@ -75,7 +75,7 @@ class Outcome:
     @property
     def has_result(self) -> bool:
         """Whether the report has figures or a result."""
-        return bool(self._instances or self._passed is not None or self._checksummed)
+        return bool(self._instances or self._passed is not None or self._has_checksums)
 
     def items(self) -> Iterator[Item]:
         """Yield the entities and links, the warnings, and the step with its samples."""
@@ -98,7 +98,7 @@ class Outcome:
 
     def _attributes(self) -> dict[str, str | int | float | bool | None]:
         values = self._values
-        threads = number(values.get("threadcount", "").partition("(")[0])
+        threads = parse_number(values.get("threadcount", "").partition("(")[0])
         is_per_database = "per" in fold(values.get("threadcount", "").partition("(")[2])
         databases = len({instance.name for instance in self._instances if not instance.is_log})
         files = self._first_number("databasefilescount", "databasefiles")
@@ -112,8 +112,8 @@ class Outcome:
         )
         details = {
             "passed": self._passed,
-            "achieved_ops_per_second": self._figure(*_ACHIEVED),
-            "target_ops_per_second": self._figure(*_TARGET),
+            "achieved_ops_per_second": self._find_number(*_ACHIEVED),
+            "target_ops_per_second": self._find_number(*_TARGET),
             "description": " ".join(values.get("testdescription", "").split()) or None,
         }
         return {**profile.attributes, **without_none(details)}
@@ -122,13 +122,13 @@ class Outcome:
     def _passed(self) -> bool | None:
         return {"pass": True, "fail": False}.get(fold(self._values.get("overalltestresult", ""))[:4])
 
-    def _figure(self, *labels: str) -> float | None:
+    def _find_number(self, *labels: str) -> float | None:
         text = next((self._values[label] for label in labels if label in self._values), "")
-        mark, _ = decimal_mark([text, *(cell for row in self._document.rows for cell in row.cells.values())])
-        return number(text, mark)
+        mark, _ = find_decimal_mark([text, *(cell for row in self._document.rows for cell in row.cells.values())])
+        return parse_number(text, mark)
 
     def _first_number(self, *labels: str) -> float | None:
-        return next((number(self._values[label]) for label in labels if label in self._values), None)
+        return next((parse_number(self._values[label]) for label in labels if label in self._values), None)
 
     def _warnings(self) -> Iterator[Item]:
         begin_us = self.times.begin_us
@@ -136,7 +136,7 @@ class Outcome:
             yield warning(
                 begin_us, "test-failed", "Jetstress reports that the test has failed; its log has the reason"
             )
-        for database, pages in self._checksums():
+        for database, pages in self._find_bad_pages():
             yield warning(
                 begin_us, "bad-pages", f"{database}: {pages}: the storage returned data that had not been written"
             )
@@ -147,12 +147,12 @@ class Outcome:
             yield warning(begin_us, "date-order-assumed", text)
         if not self._mark_is_certain:
             yield warning(begin_us, "decimal-comma-assumed", "its figures have commas only: taken for decimal commas")
-        if not self._instances and not self._checksummed:
+        if not self._instances and not self._has_checksums:
             yield warning(begin_us, "no-figures", "the report has no figures of database instances")
         elif self._instances and not self.times.has_duration:
             text = "the report gives no duration: its figures, which are means, are assigned to a step of one minute"
             yield warning(begin_us, "no-duration", text)
-        achieved = self._figure(*_ACHIEVED)
+        achieved = self._find_number(*_ACHIEVED)
         total = sum(instance.ops_per_second for instance in self._instances if not instance.is_log)
         if achieved and total and abs(total - achieved) > _ROUNDING_RATIO * achieved:
             text = (
@@ -161,15 +161,15 @@ class Outcome:
             yield warning(begin_us, "sum-disagrees", text)
 
     @property
-    def _checksummed(self) -> bool:
+    def _has_checksums(self) -> bool:
         return any("badpages" in row.cells for row in self._document.rows)
 
-    def _checksums(self) -> list[tuple[str, str]]:
-        """Return the databases with bad pages by checksum, and their numbers as text."""
+    def _find_bad_pages(self) -> list[tuple[str, str]]:
+        """Return (database, numbers as text) for databases in which the checksum test found bad pages."""
         remarks = []
         for row in self._document.rows:
             kinds = {"badpages": "bad", "correctablepages": "correctable", "wrongpagenumberpages": "misplaced"}
-            counts = {kind: number(row.cells.get(column, "")) for column, kind in kinds.items()}
+            counts = {kind: parse_number(row.cells.get(column, "")) for column, kind in kinds.items()}
             texts = [f"{count:.0f} {kind} pages" for kind, count in counts.items() if count]
             if texts and "sum" not in fold(row.name):
                 remarks.append((row.name, ", ".join(texts)))
@@ -178,7 +178,7 @@ class Outcome:
     def _samples(self) -> Iterator[Item]:
         times = self.times
         step = LoadStep(
-            name=self._type(),
+            name=self._find_test_type(),
             loads=tuple(f"{self._load}/{instance.local_id}" for instance in self._instances),
             offered=None,
             summary=True,
@@ -190,7 +190,7 @@ class Outcome:
         yield step.event("step-end", times.end_us)
 
     def _rows(self, time_us: int, seconds: float) -> Rows:
-        """Return the counters of all instances after this time of the measurement."""
+        """Return the counters of all instances after `seconds` of the measurement."""
         rows = [_counters(instance, seconds) for instance in self._instances]
         return Rows(
             LOAD,
@@ -199,7 +199,7 @@ class Outcome:
             {column.metric: [row[column.metric] for row in rows] for column in LOAD.columns},
         )
 
-    def _type(self) -> str:
+    def _find_test_type(self) -> str:
         for text in (*self._document.headings, self._name):
             if (match := _TYPE.search(text.replace("_", " "))) is not None:
                 return match[1]
@@ -211,26 +211,28 @@ class Outcome:
         return [text for text in texts if text]
 
     def _time_us(self, text: str | None) -> int | None:
-        return time_us(text, self._order) if text else None
+        return parse_time_us(text, self._order) if text else None
 
-    def _first(self, *texts: str | None) -> int | None:
+    def _first_time_us(self, *texts: str | None) -> int | None:
         return next((us for text in texts if (us := self._time_us(text)) is not None), None)
 
-    def _times(self) -> Times:
+    def _find_times(self) -> Times:
         values, phases = self._values, self._document.phases
-        begin_us = self._first(*self._dates())
+        begin_us = self._first_time_us(*self._dates())
         if begin_us is None:
-            begin_us = time_us_in_name(self._name)
-        measurement_us = self._first(values.get("collectionstarttime"), phases.measurement_begin)
-        end_us = self._first(values.get("collectionendtime"), phases.end, values.get("testendtime"), phases.last)
+            begin_us = parse_file_name_time_us(self._name)
+        measurement_us = self._first_time_us(values.get("collectionstarttime"), phases.measurement_begin)
+        end_us = self._first_time_us(
+            values.get("collectionendtime"), phases.end, values.get("testendtime"), phases.last
+        )
         clock: ResultClock = "elapsed" if begin_us is None else "local"
         begin_us = begin_us or 0
         measurement_us = max(begin_us, measurement_us or begin_us)
         elapsed_seconds = max(
-            (number(row.cells.get("elapsedseconds", "")) or 0.0 for row in self._document.rows), default=0.0
+            (parse_number(row.cells.get("elapsedseconds", "")) or 0.0 for row in self._document.rows), default=0.0
         )
         if end_us is None and elapsed_seconds:
-            end_us = begin_us + round(min(elapsed_seconds, _LONGEST_SECONDS) * 1e6)
+            end_us = begin_us + round(min(elapsed_seconds, _MAX_SECONDS) * 1e6)
             return Times(clock, begin_us, begin_us, end_us, has_duration=True)
         if clock == "elapsed" or end_us is None or end_us <= measurement_us:
             return Times(clock, begin_us, begin_us, begin_us + _ASSUMED_DURATION_US, has_duration=False)

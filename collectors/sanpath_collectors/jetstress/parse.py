@@ -1,11 +1,11 @@
-"""Parsing of names and figures in Jetstress' reports. No I/O.
+"""Parses names and figures in Jetstress' reports. No I/O.
 
 The names in a report differ a little between versions:
 
     2007         LogicalDisk | Avg. Disk sec/Read | ... | Disk Reads/sec | Disk Writes/sec | Avg. Disk Bytes/Write
     2010, 2013   MSExchange Database ==> Instances | I/O Database Reads Average Latency (msec) | ...
 
-Therefore names are compared folded: in lower case, and without characters other than letters and digits.
+Therefore names are compared in folded form: in lower case, and only letters and digits.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import Literal
 
 from sanpath.model import Direction
 
-_LARGEST = 1e15
-"""Limit of a report's figures; a larger one comes from a damaged file."""
+_MAX_VALUE = 1e15
+"""Larger figures mean that the file is damaged."""
 _DATABASE = re.compile(r"(?:io)?(database|db|log)(reads|writes)(?:attached)?(averagelatency|persec|sec|averagebytes)")
 _DISK = re.compile(r"(avgdisksec|disk|avgdiskbytes)(read|write)s?(sec)?")
 _QUANTITIES: dict[str, Literal["latency", "ops", "bytes"]] = {
@@ -31,8 +31,8 @@ _QUANTITIES: dict[str, Literal["latency", "ops", "bytes"]] = {
 class Measure:
     """The quantity in a column.
 
-    `scale`: factor that converts a latency to seconds. `is_log`: whether it is of the log files; None: the row's name
-    tells.
+    `scale`: factor that converts a latency to seconds. `is_log`: whether it belongs to the log files; None: the row's
+    name shows it.
     """
 
     quantity: Literal["latency", "ops", "bytes"]
@@ -42,14 +42,14 @@ class Measure:
 
 
 def fold(text: str) -> str:
-    """Fold a name: remove differences between versions."""
+    """Fold a name, so that differences between versions do not matter."""
     return re.sub(r"[^a-z0-9]", "", text.lower())
 
 
-def measure(column: str) -> Measure | None:
-    """Return the measure in a column with this folded name. None: the column has other content.
+def parse_measure(column: str) -> Measure | None:
+    """Parse the folded name of a column to the measure in it. None: the column has other content.
 
-    Database latencies are milliseconds; those of 2007, of logical disks, are seconds.
+    Latencies of databases are in milliseconds. Latencies of logical disks (2007) are in seconds.
     """
     if match := _DATABASE.match(column):
         quantity = _QUANTITIES[match[3]]
@@ -61,11 +61,11 @@ def measure(column: str) -> Measure | None:
     return Measure(_QUANTITIES[match[1]], "read" if match[2] == "read" else "write", None)
 
 
-def decimal_mark(texts: Iterable[str]) -> tuple[Literal[".", ","], bool]:
-    """Return the decimal mark in the figures of one report, and whether it is certain.
+def find_decimal_mark(texts: Iterable[str]) -> tuple[Literal[".", ","], bool]:
+    """Find the decimal mark in the figures of one report. Returns it, and whether it is certain.
 
-    It depends on the culture of the machine. A mark that occurs twice in a figure, or before the other mark, groups
-    thousands. So does a mark that is always followed by three digits if the other is not.
+    It depends on the culture of the machine. A mark that occurs twice in a figure, or before the other mark,
+    separates thousands. So does a mark that is always followed by three digits, if the other mark is not.
     """
     figures = [text for text in (re.sub(r"\s", "", text) for text in texts) if re.fullmatch(r"-?[\d.,]+", text)]
     for text in figures:
@@ -79,17 +79,17 @@ def decimal_mark(texts: Iterable[str]) -> tuple[Literal[".", ","], bool]:
     grouping = all(re.fullmatch(r"-?[1-9]\d{0,2},\d{3}", text) for text in commas)
     if points:
         return (".", True) if grouping else (",", True)
-    # A report has decimals everywhere: without any point the comma is the decimal mark, although that is not proven.
+    # Reports have decimals everywhere, so without any point, the comma is probably the decimal mark.
     return ",", not grouping
 
 
-def number(text: str, mark: Literal[".", ","] = ".") -> float | None:
-    """Convert a figure. None: the text is not a figure, or it is too large."""
+def parse_number(text: str, mark: Literal[".", ","] = ".") -> float | None:
+    """Parse a figure. None: the text is not a figure, or it is too large."""
     normalised = re.sub(r"\s", "", text).replace("," if mark == "." else ".", "").replace(",", ".")
     if not re.fullmatch(r"\d{1,20}(?:\.\d{1,20})?", normalised, re.ASCII):
         return None
     value = float(normalised)
-    return value if value <= _LARGEST else None
+    return value if value <= _MAX_VALUE else None
 
 
 def is_figure(text: str) -> bool:
@@ -97,10 +97,10 @@ def is_figure(text: str) -> bool:
     return re.fullmatch(r"-?\d[\d.,\s]*", text.strip()) is not None
 
 
-def duration_seconds(text: str) -> float | None:
-    """Convert a duration such as `P0Y0M0DT2H0M0S` (7200.0) to seconds.
+def parse_duration_seconds(text: str) -> float | None:
+    """Parse a duration such as `P0Y0M0DT2H0M0S` (7200.0) to seconds.
 
-    None: it is not a duration, or it has years or months, which have no fixed length.
+    None: not a duration, or it contains years or months, which have no fixed length.
     """
     match = re.fullmatch(
         r"P(?:0Y)?(?:0M)?(?:(\d{1,4})D)?T?(?:(\d{1,5})H)?(?:(\d{1,6})M)?(?:(\d{1,7})S)?", text.strip()

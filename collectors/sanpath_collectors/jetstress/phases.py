@@ -1,4 +1,4 @@
-"""Begin of the load, begin of its measurement, and end of both, from the lines of the test's log.
+"""Reads the begin of the load, the begin of its measurement, and the end of both from the test's log.
 
 5/31/2007 12:59:31 AM -- Starting transaction dispatch ..
 5/31/2007 12:59:32 AM -- Performance logging started (interval: 15000 ms).
@@ -22,15 +22,16 @@ _END = re.compile(r"performance logging (?:has )?ended|dispatching transactions 
 _ERROR = re.compile(r"\b(?:error|failed|failure|exception)\b", re.IGNORECASE)
 _NO_ERROR = re.compile(r"\b(?:0|no) errors?\b", re.IGNORECASE)
 _MAX_ERRORS = 20
-"""Maximum error messages that are kept; further ones say nothing new."""
+"""Largest number of error messages that are kept."""
 
 
 @dataclass(slots=True)
 class Phases:
-    """Times as written in the log, "" if it has none.
+    """Times as written in the log. "": not in the log.
 
-    `first`, `last`: of its lines. `begin`, `end`: of the load. `logging_begin`: of the performance log.
-    `prerequisites_attained`: the database cache is filled. `errors`: time and text of the first lines about errors.
+    `first`, `last`: first and last line. `begin`, `end`: begin and end of the load. `logging_begin`: begin of the
+    performance log. `prerequisites_attained`: when the database cache was filled. `errors`: (time, text) of the first
+    lines about errors.
     """
 
     first: str = ""
@@ -62,5 +63,5 @@ class Phases:
 
     @property
     def measurement_begin(self) -> str:
-        """The beginning of the report's figures."""
+        """The time from which the report's figures are measured."""
         return self.prerequisites_attained or self.logging_begin

@@ -21,7 +21,7 @@ class JetstressReader(SelectingReader):
     _name = ""
 
     def read(self, file: ResultFile) -> Iterator[Item]:
-        """Read the complete file. Its name may contain the beginning of the test."""
+        """Read the complete file. Its name may contain the begin of the test."""
         self._name = file.name
         yield from super().read(file)
 

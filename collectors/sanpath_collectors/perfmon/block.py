@@ -1,4 +1,4 @@
-"""Rows of the wide format as blocks: whole columns at a time, for logs of millions of rows."""
+"""Parses rows of the wide format as blocks, by whole columns, for logs with millions of rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
-from sanpath_collectors.perfmon.pdh import MAX_VALUE, day
+from sanpath_collectors.perfmon.pdh import MAX_VALUE, parse_day
 from sanpath_collectors.perfmon.sums import Matrix, Times
 
 _QUOTE, _NEWLINE, _RETURN = b'"\n\r'
@@ -19,7 +19,7 @@ _SIGNS = np.frombuffer(b"MM/DD/YYYY HH:MM:SS.ffffff", np.uint8)
 _SIGNS_AT = (2, 5, 10, 13, 16, 19)
 _DIGITS_AT = tuple(at for at in range(len(_SIGNS)) if at not in _SIGNS_AT)
 _TIME_LENGTHS = (19, *range(21, 27))
-"""Octets of a time without a fraction of a second, or with 1 to 6 digits of it."""
+"""Number of octets of a time without a fraction of a second, or with 1 to 6 digits of it."""
 _NUMBERS = TypeAdapter(list[float])
 
 
@@ -27,9 +27,9 @@ _NUMBERS = TypeAdapter(list[float])
 class Block:
     """Consecutive rows in which no cell is missing and every cell is quoted.
 
-    `times_us`: of each row, microseconds since the epoch, in the zone of the columns unless `moved`. `text`: the
-    lines. `starts`: where each line starts. `time_length`: octets of a time. `columns`: cells of a row, including the
-    time.
+    `times_us`: time of each row in microseconds since the epoch, in the zone of the columns unless it was `shifted`.
+    `text`: the lines. `starts`: offset of each line in the text. `time_length`: octets of a time. `columns`: number
+    of cells of a row, including the time.
     """
 
     times_us: Times
@@ -42,7 +42,7 @@ class Block:
     def __len__(self) -> int:
         return len(self.times_us)
 
-    def moved(self, shift_us: int) -> Block:
+    def shifted(self, shift_us: int) -> Block:
         """Return the block with shifted times."""
         return replace(self, times_us=self.times_us + shift_us)
 
@@ -59,47 +59,50 @@ class Block:
             yield time_us, line[1:-1].split(b'"%b"' % self.separator)
 
     def matrix(self, columns: Sequence[int]) -> Matrix | None:
-        """Return the values of some columns. None: one of them is blank or invalid."""
-        values = self._every_value() if 2 * len(columns) >= self.columns else None
+        """Return the values of some columns. None: a value is blank or invalid."""
+        values = self._all_values() if 2 * len(columns) >= self.columns else None
         if values is not None:
             values = values[:, [column - 1 for column in columns]]
         elif columns:
             values = self._values(columns)
-        # False for NaN as well.
+        # The comparison is also false for NaN.
         return values if values is not None and values.min() >= 0 and values.max() < MAX_VALUE else None
 
-    def _every_value(self) -> Matrix | None:
-        listed = bytearray(self.text)
-        octets = np.frombuffer(listed, np.uint8)
-        of_time = self.time_length + len(b'"",')
-        _octet_runs(octets, of_time)[self.starts] = np.void(b'"' * of_time)  # Left out below, like all quotes.
+    def _all_values(self) -> Matrix | None:
+        json_list = bytearray(self.text)
+        octets = np.frombuffer(json_list, np.uint8)
+        time_octets = self.time_length + len(b'"",')
+        _octet_runs(octets, time_octets)[self.starts] = np.void(
+            b'"' * time_octets
+        )  # Left out below, like all quotes.
         octets[[0, -1]] = list(b"[]")
         commas = bytes.maketrans(b"\n" + self.separator, b",,")
-        return _numbers(listed.translate(commas, b'"\r'), (len(self), self.columns - 1))
+        return _parse_numbers(json_list.translate(commas, b'"\r'), (len(self), self.columns - 1))
 
     def _values(self, columns: Sequence[int]) -> Matrix | None:
         cells = self.text.translate(bytes.maketrans(b"\n", self.separator), b'"\r').split(self.separator)
         wanted = chain.from_iterable(cells[column : -1 : self.columns] for column in columns)
-        by_column = _numbers(b"[%b]" % b",".join(wanted), (len(columns), len(self)))
+        by_column = _parse_numbers(b"[%b]" % b",".join(wanted), (len(columns), len(self)))
         return None if by_column is None else by_column.T
 
 
-def _numbers(listed: bytes | bytearray, shape: tuple[int, int]) -> Matrix | None:
+def _parse_numbers(json_list: bytes | bytearray, shape: tuple[int, int]) -> Matrix | None:
     """Parse a JSON list of numbers. None: an entry is not a number."""
     try:
-        # A JSON parser reads a number in a fifth of the time of float(), to the same digit.
-        values = _NUMBERS.validate_json(listed, strict=True)
+        # A JSON parser is five times as fast as float(), with identical results.
+        values = _NUMBERS.validate_json(json_list, strict=True)
     except ValueError:
         return None
-    if len(values) != shape[0] * shape[1]:  # In a log with tabs, values may contain commas.
+    if len(values) != shape[0] * shape[1]:  # In a log with tabs as separators, values may contain commas.
         return None
     return np.frombuffer(struct.pack(f"{len(values)}d", *values), np.float64).reshape(shape)
 
 
-def block_of(text: bytes, separator: str, columns: int) -> Block | None:
-    """Return complete lines as a block. None: some of them are not rows as all loggers write them.
+def parse_block(text: bytes, separator: str, columns: int) -> Block | None:
+    """Parse complete lines as a block. None: not all of them are regular rows.
 
-    Each cell is quoted and has no quote or separator inside; all times have the same form.
+    In regular rows, which all loggers write, each cell is quoted and contains no quote or separator, and all times
+    have the same form.
     """
     between, end = separator.encode(), b"\r\n" if text.endswith(b"\r\n") else b"\n"
     octets = np.frombuffer(text, np.uint8)
@@ -112,7 +115,7 @@ def block_of(text: bytes, separator: str, columns: int) -> Block | None:
         or np.count_nonzero(octets == ord(between)) != rows * (columns - 1)
     ):
         return None
-    # With as many separators and line ends as regular rows have, all are at expected places, or some are not.
+    # The numbers of separators and line ends are those of regular rows. Now their positions are checked.
     opening, closing = (quotes.reshape(rows, 2 * columns)[:, first::2] for first in (0, 1))
     starts, ends = opening[:, 0], closing[:, -1] + len(end)
     length = int(closing[0, 0]) - 1
@@ -128,17 +131,17 @@ def block_of(text: bytes, separator: str, columns: int) -> Block | None:
     )
     if not is_regular:
         return None
-    times_us = _times_us(_octet_runs(octets, length)[starts + 1].view(np.uint8).reshape(rows, length))
+    times_us = _parse_times_us(_octet_runs(octets, length)[starts + 1].view(np.uint8).reshape(rows, length))
     return None if times_us is None else Block(times_us, text, starts, length, columns, between)
 
 
 def _octet_runs(octets: NDArray[np.uint8], length: int) -> NDArray[np.void]:
-    """Return, for each position, the following octets as one value, which is copied many times faster."""
+    """Return for each position the following octets as one value, because copying it is many times faster."""
     return np.ndarray(len(octets) - length + 1, f"V{length}", octets, strides=1)
 
 
-def _times_us(texts: NDArray[np.uint8]) -> Times | None:
-    """Parse a row of octets for each time, as `pdh.time_us` does. None: one of them is not a time."""
+def _parse_times_us(texts: NDArray[np.uint8]) -> Times | None:
+    """Parse times, given as rows of octets, like `pdh.parse_time_us`. None: one of them is not a time."""
     rows, length = texts.shape
     digits = np.ascontiguousarray(texts.T) - np.uint8(ord("0"))  # Octets below "0" become large numbers.
     lowest, highest = digits.min(axis=1), digits.max(axis=1)
@@ -147,17 +150,17 @@ def _times_us(texts: NDArray[np.uint8]) -> Times | None:
     if highest[digits_at].max() > 9 or (lowest[signs_at] != signs).any() or (highest[signs_at] != signs).any():
         return None
     first_of_day = np.append(0, np.flatnonzero((digits[:10, 1:] != digits[:10, :-1]).any(axis=0)) + 1)
-    days = [day(texts[row, :10].tobytes()) for row in first_of_day.tolist()]
-    hours, minutes, seconds = _number(digits[11:13]), _number(digits[14:16]), _number(digits[17:19])
+    days = [parse_day(texts[row, :10].tobytes()) for row in first_of_day.tolist()]
+    hours, minutes, seconds = _to_numbers(digits[11:13]), _to_numbers(digits[14:16]), _to_numbers(digits[17:19])
     if None in days or hours.max() > 23 or minutes.max() > 59 or seconds.max() > 60:
         return None
     minutes += (np.array(days, np.int64).repeat(np.diff(first_of_day, append=rows)) * 24 + hours) * 60
-    times_us: Times = (minutes * 60 + seconds) * 1_000_000 + _number(digits[20:]) * 10 ** (len(_SIGNS) - length)
+    times_us: Times = (minutes * 60 + seconds) * 1_000_000 + _to_numbers(digits[20:]) * 10 ** (len(_SIGNS) - length)
     return times_us
 
 
-def _number(digits: NDArray[np.uint8]) -> Times:
-    """Return the numbers formed by rows of digits, most significant first."""
+def _to_numbers(digits: NDArray[np.uint8]) -> Times:
+    """Return the numbers formed by rows of digits, the most significant digit first."""
     total = np.zeros(digits.shape[1], np.int64)
     for digit in digits:
         total = total * 10 + digit

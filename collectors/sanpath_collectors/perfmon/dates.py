@@ -1,4 +1,4 @@
-"""Parsing of dates and times in the local format of Windows: the order and separators of the machine's country."""
+"""Parses dates and times in the local format of Windows: order and separators are those of the machine's country."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ _DATE_AND_TIME = re.compile(
 
 
 class LocalDates:
-    """Parses the times of one file. `ambiguous`: day and month of the last one may be in the opposite order."""
+    """Parses the times of one file. `ambiguous`: day and month of the last time may be swapped."""
 
     def __init__(self) -> None:
         self.ambiguous = False
         self._month_first: bool | None = None
         self._last: tuple[str, int | None] = ("", None)
 
-    def time_us(self, text: str) -> int | None:
+    def parse_time_us(self, text: str) -> int | None:
         """Parse to microseconds since the epoch, as if the time were UTC; None: not a time.
 
         >>> dates = LocalDates()
-        >>> [dates.time_us(text) == 1545344182000000 for text in ("20.12.2018 22:16:22", "12/20/2018 10:16:22 PM")]
-        [True, True]
+        >>> [dates.parse_time_us(text) for text in ("20.12.2018 22:16:22", "12/20/2018 10:16:22 PM")]
+        [1545344182000000, 1545344182000000]
         """
         if text != self._last[0]:
             match = _DATE_AND_TIME.fullmatch(text.strip())

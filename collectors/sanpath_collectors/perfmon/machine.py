@@ -1,4 +1,4 @@
-"""One machine in a log of Windows' counters: its disks, its processors, its cluster storage."""
+"""One machine in a log of Windows' counters: disks, processors, network interfaces and cluster storage."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from sanpath.plugin import SourceEntity, SourceLink, Table
 from sanpath_collectors.perfmon import objects, tables
-from sanpath_collectors.perfmon.plan import Counters, Instances, Plan, Use
+from sanpath_collectors.perfmon.plan import Counters, Instances, MetricSource, Plan
 
 _BUSY = "% processor time"
 _VIRTUAL_INTERFACE = re.compile(r"isatap|teredo|6to4|loopback|multiplexor|hyper-v virtual|^_total$", re.IGNORECASE)
-"""Interfaces that are not ports, by their names: tunnels, and teams and virtual switches over ports."""
+"""Names of interfaces that are not ports: tunnels, and teams and virtual switches that use ports."""
 _Item = SourceEntity | SourceLink
 
 
@@ -25,17 +25,17 @@ class Machine:
         """Add everything to the plan. Returns the missing counters that a diagnosis needs."""
         host = SourceEntity("host", self._name, self._name, {"name": (self._name,)}, {"os": "Windows"})
         self._plan.items.append((host,))
-        self._processors()
-        self._network()
-        volumes, disks = self._cluster(), self._disks()
-        if volumes and not disks:  # a node of a cluster is judged by its volumes
+        self._add_processors()
+        self._add_network()
+        volumes, disks = self._add_cluster(), self._add_disks()
+        if volumes and not disks:  # A cluster node is judged by its volumes.
             return []
         metrics = {
             use.metric for use in objects.DISK for names in disks.values() if set(use.counters) <= names.keys()
         }
-        return [name for metric, name in objects.NEEDED.items() if metric not in metrics]
+        return [name for metric, name in objects.REQUIRED_COUNTERS.items() if metric not in metrics]
 
-    def _disks(self) -> dict[str, Counters]:
+    def _add_disks(self) -> dict[str, Counters]:
         for object_name, is_total in (
             ("physicaldisk", False),
             ("logicaldisk", False),
@@ -55,22 +55,22 @@ class Machine:
             self._warn("only-total", "only the sum of all disks (_Total): they are shown as one")
         disks: dict[str, Counters] = {}
         for instance, counters in instances.items():
-            disks.setdefault(f"{self._name}/{_device(instance, is_total)[0]}", counters)
+            disks.setdefault(f"{self._name}/{_parse_disk_name(instance, is_total)[0]}", counters)
         self._plan.items.append(self._disk_items(instances, is_total, disks))
         self._plan.add_series(tables.DISK, objects.DISK, disks)
         return disks
 
     def _disk_items(self, instances: Instances, is_total: bool, disks: Mapping[str, Counters]) -> Iterator[_Item]:
         for instance, counters in instances.items():
-            device, drives = _device(instance, is_total)
+            device, drives = _parse_disk_name(instance, is_total)
             entity = f"{self._name}/{device}"
-            if disks[entity] is counters:  # Several instances of a disk may differ by their drives.
+            if disks[entity] is counters:  # A disk may have several instances with different drives.
                 attributes = {"drives": drives} if drives else {}
                 yield SourceEntity("lun", entity, entity, {"device": (device,)}, attributes)
                 yield self._link("attached_to", "lun", entity, instance)
 
-    def _processors(self) -> None:
-        counters_of_host: Counters = dict(self._objects.get("system", {}).get("", {}))
+    def _add_processors(self) -> None:
+        host_counters: Counters = dict(self._objects.get("system", {}).get("", {}))
         for object_name in ("processor information", "processor"):
             cores = self._instances(object_name).values()
             totals = self._instances(object_name, is_total=True)
@@ -78,16 +78,16 @@ class Machine:
             total = next((counters for name, counters in totals.items() if name.casefold() == "_total"), {})
             core_loads = [counters[_BUSY] for counters in cores if _BUSY in counters]
             interrupts = [counters["interrupts/sec"] for counters in cores if "interrupts/sec" in counters]
-            counters_of_host |= self._plan.cores(core_loads, total.get(_BUSY))
+            host_counters |= self._plan.add_cores(core_loads, total.get(_BUSY))
             if "interrupts/sec" in total:
-                counters_of_host["interrupts/sec"] = total["interrupts/sec"]
+                host_counters["interrupts/sec"] = total["interrupts/sec"]
             elif interrupts:
-                counters_of_host["interrupts/sec"] = self._plan.derived(sum, interrupts)
-            if "busy" in counters_of_host:
+                host_counters["interrupts/sec"] = self._plan.add_derived(sum, interrupts)
+            if "busy" in host_counters:
                 break
-        self._plan.add_series(tables.HOST, objects.HOST, {self._name: counters_of_host})
+        self._plan.add_series(tables.HOST, objects.HOST, {self._name: host_counters})
 
-    def _network(self) -> None:
+    def _add_network(self) -> None:
         interfaces = {
             f"{self._name}/{name}": counters
             for name, counters in self._instances("network interface").items()
@@ -100,10 +100,10 @@ class Machine:
         yield SourceEntity("hba", entity, entity, {"name": (entity,)}, {"technology": "ethernet"})
         yield self._link("attached_to", "hba", entity, "Network Interface")
 
-    def _cluster(self) -> bool:
+    def _add_cluster(self) -> bool:
         instances = self._instances("cluster csvfs")
         volumes = {f"{self._name}/CSV {name}": counters for name, counters in instances.items()}
-        self._plan.items.append(item for name in instances for item in self._volume(name))
+        self._plan.items.append(item for name in instances for item in self._volume_items(name))
         self._plan.add_series(tables.CLUSTER_VOLUME, objects.CLUSTER_VOLUME, volumes)
         node = SourceEntity("cluster_node", self._name, self._name, {"name": (self._name,)})
         node_counters: Counters = {}
@@ -118,16 +118,18 @@ class Machine:
             self._plan.items.append((node,))
         self._plan.add_series(tables.CLUSTER_NODE, objects.CLUSTER_NODE, {self._name: node_counters})
         for label, object_name, uses in media:
-            self._devices("media", label, self._instances(object_name), tables.MEDIA, uses)
-        self._devices("hba", "RDMA", self._instances("rdma activity"), tables.HBA, objects.RDMA)
+            self._add_devices("media", label, self._instances(object_name), tables.MEDIA, uses)
+        self._add_devices("hba", "RDMA", self._instances("rdma activity"), tables.HBA, objects.RDMA)
         return bool(volumes)
 
-    def _volume(self, name: str) -> Iterator[_Item]:
+    def _volume_items(self, name: str) -> Iterator[_Item]:
         entity = f"{self._name}/CSV {name}"
         yield SourceEntity("lun", entity, entity, {"device": (f"CSV {name}",)})
         yield self._link("attached_to", "lun", entity, f"CSVFS {name}")
 
-    def _devices(self, kind: str, label: str, instances: Instances, table: Table, uses: Sequence[Use]) -> None:
+    def _add_devices(
+        self, kind: str, label: str, instances: Instances, table: Table, uses: Sequence[MetricSource]
+    ) -> None:
         entities = {f"{self._name}/{label} {instance}": counters for instance, counters in instances.items()}
         self._plan.items.append(item for entity in entities for item in self._device_items(kind, label, entity))
         self._plan.add_series(table, uses, entities)
@@ -137,7 +139,7 @@ class Machine:
         yield self._link("attached_to" if kind == "hba" else "member_of", kind, entity, label)
 
     def _instances(self, object_name: str, is_total: bool = False) -> Instances:
-        """Return the instances of an object, or only those that are totals of others (`is_total`)."""
+        """Return the instances of an object: single ones, or totals of others (`is_total`)."""
         instances = self._objects.get(object_name, {})
         return {name: counters for name, counters in instances.items() if ("_total" in name.casefold()) == is_total}
 
@@ -149,8 +151,9 @@ class Machine:
         self._plan.warnings.append((code, f"{self._name}: {text}"))
 
 
-def _device(instance: str, is_total: bool) -> tuple[str, str]:
-    """Return the name of a disk and its drives: "0 C: D:" is disk 0; a LogicalDisk is named after its drive."""
+def _parse_disk_name(instance: str, is_total: bool) -> tuple[str, str]:
+    """Return name and drives of a disk: "0 C: D:" is disk 0 with two drives. A LogicalDisk has the name of its
+    drive."""
     if is_total:
         return "all disks", ""
     name = re.sub(r"\b[a-z]:", lambda drive: drive[0].upper(), instance.strip())

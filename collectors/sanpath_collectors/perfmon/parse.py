@@ -1,11 +1,11 @@
-r"""Parsing of a log of counters in its two formats to columns and rows. No I/O.
+r"""Parses a log of counters in its two formats to columns and rows. No I/O.
 
 The wide format is written by typeperf, logman and relog (see pdh.py):
 
     "(PDH-CSV 4.0) (UTC)(0)","\\SQL1\PhysicalDisk(1 E:)\Disk Reads/sec"
     "11/20/2026 08:00:01.123","6250.0013"
 
-The long format is written by Get-Counter piped to Export-Csv, one value a line. Dates, decimals and separator
+The long format is written by Get-Counter piped to Export-Csv, with one value in a line. Dates, decimals and separator
 depend on the country of the machine:
 
     "Timestamp","Path","CookedValue"
@@ -21,7 +21,7 @@ from itertools import islice
 
 from sanpath.plugin import CollectorError, Failure
 from sanpath_collectors.perfmon import pdh
-from sanpath_collectors.perfmon.block import Block, block_of
+from sanpath_collectors.perfmon.block import Block, parse_block
 from sanpath_collectors.perfmon.dates import LocalDates
 from sanpath_collectors.perfmon.names import decode_header
 
@@ -30,8 +30,8 @@ from sanpath_collectors.perfmon.names import decode_header
 class Columns:
     """The columns of the following rows.
 
-    `names`: of the columns, beginning with the time. `zone_minutes`: added to local time to get UTC; None: the header
-    has no zone.
+    `names`: names of the columns, beginning with the time. `zone_minutes`: minutes to add to local time to get UTC;
+    None: the header has no zone.
     """
 
     names: Iterable[str]
@@ -40,7 +40,7 @@ class Columns:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The values of one time. `time_us`: microseconds since the epoch in the zone of the columns."""
+    """The values of one time. `parse_time_us`: microseconds since the epoch in the zone of the columns."""
 
     time_us: int
     cells: Sequence[bytes]
@@ -48,7 +48,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """A remark about the file for its user. `code`: stable name of the remark."""
+    """A remark about the file, for people. `code`: stable name of the remark."""
 
     code: str
     text: str
@@ -57,13 +57,13 @@ class Remark:
 LogItem = Columns | Row | Block | Remark
 
 _MAX_CELLS = 100
-"""Maximum cells in a line of the long format: Get-Counter writes a dozen."""
+"""Largest number of cells in a line of the long format. Get-Counter writes a dozen."""
 _MAX_COUNTERS = 100_000
-"""More counters than any machine has."""
-EXPORT = "export it with points, or with ; between the cells"
+"""Largest number of counters. No machine has more."""
+EXPORT_ADVICE = "export it with points, or with ; between the cells"
 """Advice about numbers with ambiguous commas."""
 MIN_BLOCK_ROWS = 4
-"""Rows that cost no more one by one."""
+"""Up to this number of rows, reading them one by one is as fast."""
 
 
 class Format(ABC):
@@ -78,7 +78,7 @@ class Format(ABC):
         return iter(())
 
 
-class Wide(Format):
+class WideFormat(Format):
     """The wide format: a header, and one row for each time. A second header begins a second log."""
 
     def __init__(self) -> None:
@@ -91,11 +91,11 @@ class Wide(Format):
         lines = text.split(b"\n", MIN_BLOCK_ROWS + 1)
         if len(lines) <= MIN_BLOCK_ROWS + 1:
             for line in lines:
-                yield from self._line(line)
+                yield from self._read_line(line)
         elif (
             self._columns
-            and self._separator != pdh.RESAVED
-            and (block := block_of(text, self._separator, self._columns)) is not None
+            and self._separator != pdh.RESAVED_SEPARATOR
+            and (block := parse_block(text, self._separator, self._columns)) is not None
         ):
             yield block
         else:
@@ -103,22 +103,22 @@ class Wide(Format):
             yield from self.read(text[:middle])
             yield from self.read(text[middle:])
 
-    def _line(self, line: bytes) -> Iterator[LogItem]:
+    def _read_line(self, line: bytes) -> Iterator[LogItem]:
         if pdh.is_row(line, self._separator):
             if self._columns:
-                yield from self._row(line)
+                yield from self._read_row(line)
         elif pdh.is_header(line):
-            self._separator = pdh.separator_of(line)
+            self._separator = pdh.find_separator(line)
             names = pdh.Names(decode_header(line), self._separator)
             self._columns = len(names)
-            yield Columns(names, pdh.zone_minutes(next(iter(names))))
+            yield Columns(names, pdh.parse_zone_minutes(next(iter(names))))
 
-    def _row(self, line: bytes) -> Iterator[LogItem]:
-        cells = pdh.cells_of(line, self._separator, self._columns)
-        if self._separator == pdh.RESAVED:
+    def _read_row(self, line: bytes) -> Iterator[LogItem]:
+        cells = pdh.split_cells(line, self._separator, self._columns)
+        if self._separator == pdh.RESAVED_SEPARATOR:
             cells = [cell.replace(b",", b".") for cell in cells]
         elif self._separator == "," and pdh.has_split_decimals(line, cells, self._columns):
-            raise CollectorError(Failure.UNREADABLE, f"its numbers have decimal commas: {EXPORT}")
+            raise CollectorError(Failure.UNREADABLE, f"its numbers have decimal commas: {EXPORT_ADVICE}")
         time_us = self._time_us(cells[0]) if cells else None
         if time_us is None:
             yield Remark("no-time", "a row without a time that can be read is left out")
@@ -130,12 +130,12 @@ class Wide(Format):
             yield Row(time_us, cells)
 
     def _time_us(self, cell: bytes) -> int | None:
-        """Parse a time. None: not a time, or one with slashes that is not American: its order is ambiguous."""
-        is_local = self._separator == pdh.RESAVED and b"/" not in cell
-        return self._dates.time_us(cell.decode("latin-1")) if is_local else pdh.time_us(cell)
+        """Parse a time. None: not a time, or a time with slashes that is not American, whose order is ambiguous."""
+        is_local = self._separator == pdh.RESAVED_SEPARATOR and b"/" not in cell
+        return self._dates.parse_time_us(cell.decode("latin-1")) if is_local else pdh.parse_time_us(cell)
 
 
-class Long(Format):
+class LongFormat(Format):
     """The long format: one line for each value. A row ends when a counter occurs again."""
 
     def __init__(self) -> None:
@@ -155,9 +155,9 @@ class Long(Format):
         for line in text.split(b"\n"):
             cells = line.strip(b'\r" ').split(self._cell_separator)
             if self._positions is None or len(cells) <= max(self._positions):
-                cells = pdh.cells_of(line, self._separator, 0)
+                cells = pdh.split_cells(line, self._separator, 0)
                 if self._positions is None or len(cells) <= max(self._positions):
-                    yield from self._header(line)
+                    yield from self._read_header(line)
                     continue
             time, path, value = (cells[position] for position in self._positions)
             if time != self._time_text:
@@ -184,8 +184,8 @@ class Long(Format):
             yield Row(self._row_time_us, [b"", *cells])
             self._values, self._row_time_us = [None] * len(self._names), None
 
-    def _header(self, line: bytes) -> Iterator[LogItem]:
-        if (header := long_header(line)) is not None:
+    def _read_header(self, line: bytes) -> Iterator[LogItem]:
+        if (header := parse_long_header(line)) is not None:
             yield from self.finish()
             self._separator, self._positions = header
             self._cell_separator = b'"%b"' % self._separator.encode()
@@ -194,9 +194,9 @@ class Long(Format):
 
     def _new_time(self, line: bytes) -> Iterator[LogItem]:
         text = self._time_text.decode("latin-1")
-        self._time_us = self._dates.time_us(text)
+        self._time_us = self._dates.parse_time_us(text)
         if self._time_us is None:
-            yield from self._header(line)
+            yield from self._read_header(line)
         if self._dates.ambiguous:
             self._dates.ambiguous = False
             yield Remark("ambiguous-date", f"{text}: which is the day, and which the month?")
@@ -211,12 +211,12 @@ class Long(Format):
         return column
 
 
-def long_header(line: bytes) -> tuple[str, tuple[int, int, int]] | None:
+def parse_long_header(line: bytes) -> tuple[str, tuple[int, int, int]] | None:
     """Return the separator, and the positions of time, path and value, of a header of the long format.
 
     None: the line is not such a header.
 
-    >>> long_header(b'"Path";"InstanceName";"CookedValue";"Timestamp"')
+    >>> parse_long_header(b'"Path";"InstanceName";"CookedValue";"Timestamp"')
     (';', (3, 0, 2))
     """
     if b"timestamp" not in line.lower():

@@ -1,4 +1,4 @@
-"""The plan for a log: from the names of its columns to the series and entities of each row."""
+"""The plan for a log: the conversion of its rows to samples, and its entities, derived from the names of columns."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ import numpy as np
 
 from sanpath.plugin import CollectorError, Failure, Rows, SourceEntity, SourceLink, Table
 from sanpath_collectors.perfmon.block import Block
-from sanpath_collectors.perfmon.pdh import CounterPath, counter_path, numbers
+from sanpath_collectors.perfmon.pdh import CounterPath, parse_counter_path, parse_numbers
 from sanpath_collectors.perfmon.sums import GAP_US, Matrix, Series, Term, Values
 
 _MAX_MACHINES = 1000
-"""Each takes a hundred times the memory of its name."""
+"""Largest number of machines. Each takes a hundred times the memory of its name."""
 Counters = dict[str, int]
 """Name of a counter → position of its value in a row."""
 
@@ -29,12 +29,12 @@ Machines = dict[str, dict[str, Instances]]
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
-    """The source of a metric: one counter, or two, a rate and the mean per event.
+class MetricSource:
+    """The counters from which a metric is computed: one counter, or a rate and a mean per event.
 
-    `summed`: the counter is a rate that is integrated to a counter metric; `times`: the mean by which it is
-    multiplied. Not `summed`: the metric is a gauge; `times`: the rate of the events whose mean the gauge is, which is
-    invalid if the rate is 0. `factor`: converts the counter's unit to the metric's.
+    `summed`: `counter` is a rate that is integrated to a counter metric, and `times` the mean by which it is
+    multiplied. Not `summed`: the metric is a gauge. If it is a mean, `times` is the rate of its events, and the mean
+    is invalid while that rate is 0. `factor`: converts the counter's unit to the metric's.
     """
 
     metric: str
@@ -51,11 +51,11 @@ class Use:
 
 @dataclass(slots=True)
 class Plan:
-    """The conversion of rows to samples. `warnings`: code and text, each reported once. `has_doubtful_commas`: a
-    value was left out whose comma may separate decimals or thousands.
+    """The conversion of rows to samples.
 
-    `items`: groups of entities and links, each read once. A generator creates its items when they are read: a header
-    with 100,000 instances would otherwise take several times the memory.
+    `warnings`: (code, text), each reported once. `has_doubtful_commas`: a value was left out because its comma may be
+    a decimal mark or separate thousands. `items`: groups of entities and links, each read once; they are generators,
+    because a header with 100,000 instances would otherwise take several times the memory.
     """
 
     series: list[Series] = field(default_factory=list)
@@ -66,23 +66,22 @@ class Plan:
     _derived: list[Callable[[Sequence[float | None]], float | None]] = field(default_factory=list)
     _pick: Callable[[Sequence[bytes]], Sequence[bytes]] | None = None
 
-    def find(
+    def find_columns(
         self,
         names: Iterable[str],
         host: str,
         host_name: str | None,
         used_counter: Callable[[CounterPath], tuple[str, str] | None],
     ) -> Machines:
-        """Find the used columns.
+        """Find the columns that are used. Raises CollectorError(UNREADABLE) if there are too many machines.
 
-        `names`: of all columns, beginning with the time. `host`: name of the machine if they contain none.
+        `names`: names of all columns, beginning with the time. `host`: name of the machine if they contain none.
         `host_name`: overrides the machine's name in the log, if the log has only one machine. `used_counter`: returns
-        object and counter by the plan's names; None: the column is not used. Raises CollectorError(UNREADABLE): there
-        are too many machines.
+        object and counter by the plan's names; None: the column is not used.
         """
         machines: Machines = {}
         for column, name in islice(enumerate(names), 1, None):
-            path = counter_path(name)
+            path = parse_counter_path(name)
             if path is None:
                 continue
             machine = machines.setdefault((path.machine or host).lower(), defaultdict(dict))
@@ -90,58 +89,60 @@ class Plan:
                 raise CollectorError(Failure.UNREADABLE, "too many machines for one log: this is not a counter log")
             if (values := used_counter(path)) is not None:
                 counters = machine[values[0]].setdefault(path.instance or "", {})
-                counters.setdefault(values[1], self.value(column))
+                counters.setdefault(values[1], self.add_value(column))
         if host_name is not None and len(machines) == 1:
             return {host_name: machines.popitem()[1]}
         return machines
 
-    def value(self, column: int) -> int:
-        """Add a column; returns the position of its value. All columns are added before the first `derived` value."""
+    def add_value(self, column: int) -> int:
+        """Add a column; returns the position of its value. All columns are added before the first `add_derived`
+        value."""
         self._columns.append(column)
         return len(self._columns) - 1
 
-    def derived(self, combine: Callable[[Sequence[float]], float], values: Sequence[int]) -> int:
-        """Add a value that combines the available ones of other values; None if none is available."""
+    def add_derived(self, combine: Callable[[Sequence[float]], float], values: Sequence[int]) -> int:
+        """Add a value that is computed from other values. It is None if none of them is available."""
 
-        def combined(row: Sequence[float | None]) -> float | None:
+        def combine_available(row: Sequence[float | None]) -> float | None:
             available = [value for number in values if (value := row[number]) is not None]
             return combine(available) if available else None
 
-        self._derived.append(combined)
+        self._derived.append(combine_available)
         return len(self._columns) + len(self._derived) - 1
 
-    def cores(self, core_loads: Sequence[int], total: int | None) -> Counters:
-        """Return counters of the processors' load from values in percent.
+    def add_cores(self, core_loads: Sequence[int], total: int | None) -> Counters:
+        """Add the utilisation of processors, from values in per cent. Returns its counters.
 
-        `core_loads`: position of each core's load. `total`: position of the load of all cores; None: not in the log.
+        `core_loads`: position of each core's utilisation. `total`: position of that of all cores; None: not in the
+        log.
         """
         values = {} if total is None else {"busy": total}
         if core_loads:
             values |= {
-                "busy": self.derived(fmean, core_loads) if total is None else total,
-                "busiest core": self.derived(max, core_loads),
-                "all cores": self.derived(sum, core_loads),
-                "cores": self.derived(len, core_loads),
+                "busy": self.add_derived(fmean, core_loads) if total is None else total,
+                "busiest core": self.add_derived(max, core_loads),
+                "all cores": self.add_derived(sum, core_loads),
+                "cores": self.add_derived(len, core_loads),
             }
         return values
 
-    def add_series(self, table: Table, uses: Sequence[Use], entities: Mapping[str, Counters]) -> set[str]:
-        """Add series of entities, one for all entities with the same metrics. Returns the entities that have one."""
-        entities_by_uses: dict[tuple[Use, ...], list[str]] = defaultdict(list)
+    def add_series(self, table: Table, uses: Sequence[MetricSource], entities: Mapping[str, Counters]) -> set[str]:
+        """Add a series for each group of entities with the same metrics. Returns the entities that have metrics."""
+        entities_by_uses: dict[tuple[MetricSource, ...], list[str]] = defaultdict(list)
         for entity, counters in entities.items():
-            use_by_metric: dict[str, Use] = {}
+            use_by_metric: dict[str, MetricSource] = {}
             for use in uses:
                 if all(counter in counters for counter in use.counters):
                     use_by_metric.setdefault(use.metric, use)
             entities_by_uses[tuple(use_by_metric.values())].append(entity)
         entities_by_uses.pop((), None)
-        for uses_of_group, members in entities_by_uses.items():
-            terms = [_term(use, [entities[entity] for entity in members]) for use in uses_of_group]
+        for group_uses, members in entities_by_uses.items():
+            terms = [_create_term(use, [entities[entity] for entity in members]) for use in group_uses]
             self.series.append(Series(table, members, terms))
         return {entity for members in entities_by_uses.values() for entity in members}
 
     def rows(self, time_us: int, previous_us: int | None, cells: Sequence[bytes]) -> Iterator[Rows]:
-        """Yield the samples of one row of the file, whose interval began at `previous_us` (None: unknown)."""
+        """Yield the samples of one row of the file. `previous_us`: begin of its interval; None: unknown."""
         values = self._values(cells)
         for series in self.series:
             yield from series.row(time_us, previous_us, values)
@@ -154,8 +155,8 @@ class Plan:
     def block(self, block: Block, previous_us: int) -> list[Rows] | None:
         """Return the samples of several rows at once, equal to those of `rows`.
 
-        The plan has to be steady. `previous_us`: time of the row before. None: a value is blank or invalid, or a time
-        does not fit: the rows must be processed one by one.
+        The plan has to be steady. `previous_us`: time of the row before. None: the rows must be processed one by one,
+        because a value is blank or invalid, or there is a gap in time.
         """
         parts = np.diff(block.times_us, prepend=previous_us)
         if parts.min() <= 0 or parts.max() > GAP_US or (matrix := self._matrix(block)) is None:
@@ -169,20 +170,20 @@ class Plan:
         return [samples for samples, _ in complete if samples.entity]
 
     def _matrix(self, block: Block) -> Matrix | None:
-        """Return the values of a block. None: one of them is blank or invalid."""
+        """Return the values of a block. None: a value is blank or invalid."""
         matrix = block.matrix(self._columns)
         if matrix is None or not self._derived:
             return matrix
-        values = [[combined(row) for combined in self._derived] for row in matrix.tolist()]
+        values = [[combine_available(row) for combine_available in self._derived] for row in matrix.tolist()]
         return np.hstack((matrix, np.array(values, dtype=np.float64)))
 
     def _values(self, cells: Sequence[bytes]) -> Values:
         picked = self._value_picker()(cells)
-        values = numbers(picked)
+        values = parse_numbers(picked)
         if None in values and not self.has_doubtful_commas:
             self.has_doubtful_commas = any(v is None and b"," in c for v, c in zip(values, picked, strict=True))
-        for combined in self._derived:
-            values.append(combined(values))
+        for combine_available in self._derived:
+            values.append(combine_available(values))
         return values
 
     def _value_picker(self) -> Callable[[Sequence[bytes]], Sequence[bytes]]:
@@ -192,6 +193,6 @@ class Plan:
         return self._pick
 
 
-def _term(use: Use, entities: Sequence[Counters]) -> Term:
+def _create_term(use: MetricSource, entities: Sequence[Counters]) -> Term:
     second = None if use.times is None else tuple(counters[use.times] for counters in entities)
     return Term(use.metric, tuple(counters[use.counter] for counters in entities), second, use.factor, use.summed)

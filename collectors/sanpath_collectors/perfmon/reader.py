@@ -23,33 +23,33 @@ from sanpath.plugin import (
 from sanpath_collectors.perfmon import columns, pdh
 from sanpath_collectors.perfmon.block import Block
 from sanpath_collectors.perfmon.parse import (
-    EXPORT,
+    EXPORT_ADVICE,
     MIN_BLOCK_ROWS,
     Columns,
     Format,
     LogItem,
-    Long,
+    LongFormat,
     Remark,
     Row,
-    Wide,
-    long_header,
+    WideFormat,
+    parse_long_header,
 )
 from sanpath_collectors.perfmon.plan import Plan
 
-_HEADER_WITHIN = 10
-"""Maximum lines up to the header, which other text may precede."""
+_MAX_LINES_TO_HEADER = 10
+"""Number of lines in which the header is searched. Other text may precede it."""
 
-_BINARY, _BINARY_WITHIN = bytes(4), 64
-"""Zeros in the header of a binary log; text has at most one in a row, as UTF-16."""
+_BINARY_MARK, _BINARY_HEADER_BYTES = bytes(4), 64
+"""Zero bytes in the first bytes of a binary log. Text has at most one zero in a row, in UTF-16."""
 
 _RELOG = "relog NAME.blg -f csv -o NAME.csv"
 
 
 class CounterLog(ResultReader):
-    """A log of counters of any system; a subclass creates the plan for its columns.
+    """A log of counters of any system. A subclass creates the plan for its columns.
 
     Times are UTC if the header contains the zone, otherwise local. Each warning is reported once. `host`: name of the
-    machine; None: as in the log. `messages`: code → text of all warnings so far.
+    machine; None: the name in the log. `messages`: code → text of all warnings so far.
     """
 
     clock: ResultClock = "local"
@@ -68,7 +68,7 @@ class CounterLog(ResultReader):
         self._pending: list[tuple[str, str]] = []
 
     @abstractmethod
-    def plan(self, header: Columns) -> Plan:
+    def build_plan(self, header: Columns) -> Plan:
         """Return the plan for the columns."""
 
     @property
@@ -96,8 +96,8 @@ class CounterLog(ResultReader):
     def _read(self, text: bytes) -> Iterator[Item]:
         at = 0
         for line in text.split(b"\n") if self._format is None else ():
-            if pdh.is_header(line) or long_header(line) is not None:
-                self._format = Wide() if pdh.is_header(line) else Long()
+            if pdh.is_header(line) or parse_long_header(line) is not None:
+                self._format = WideFormat() if pdh.is_header(line) else LongFormat()
                 break
             at += len(line) + 1
         if self._format is not None:
@@ -107,42 +107,42 @@ class CounterLog(ResultReader):
         for log_item in log_items:
             match log_item:
                 case Row():
-                    yield from self._row(log_item.time_us + self._shift_us, log_item.cells)
+                    yield from self._convert_row(log_item.time_us + self._shift_us, log_item.cells)
                 case Block():
-                    yield from self._block(log_item.moved(self._shift_us))
+                    yield from self._convert_block(log_item.shifted(self._shift_us))
                 case Columns():
-                    yield from self._columns(log_item)
+                    yield from self._begin_log(log_item)
                 case Remark():
                     self._warn(log_item.code, log_item.text)
 
-    def _columns(self, header: Columns) -> Iterator[Item]:
-        self._plan, self._last_row_us = self.plan(header), None
+    def _begin_log(self, header: Columns) -> Iterator[Item]:
+        self._plan, self._last_row_us = self.build_plan(header), None
         self._shift_us = (header.zone_minutes or 0) * 60_000_000
         self.clock = "local" if header.zone_minutes is None else "utc"
         for code, text in self._plan.warnings:
             self._warn(code, text)
         yield from chain.from_iterable(self._plan.items)
 
-    def _block(self, block: Block) -> Iterator[Item]:
+    def _convert_block(self, block: Block) -> Iterator[Item]:
         """Yield the samples of rows, all at once if possible."""
         assert self._plan is not None, "a format gives its columns before its rows"  # noqa: S101 - for the type checker
         if len(block) <= MIN_BLOCK_ROWS:
             for time_us, cells in block.rows():
-                yield from self._row(time_us, cells)
+                yield from self._convert_row(time_us, cells)
             return
         samples = None
         if self._last_row_us is not None and self._plan.is_steady:
             samples = self._plan.block(block, self._last_row_us)
-        if samples is None:  # Some of its rows are taken one by one: the first of a log, and those with blanks.
+        if samples is None:  # Some rows must be read one by one: the first of a log, and those with blanks.
             for half in block.halves():
-                yield from self._block(half)
+                yield from self._convert_block(half)
             return
         yield from self._warnings(int(block.times_us[0]))
         self._last_row_us = int(block.times_us[-1])
         self._samples += len(samples)
         yield from samples
 
-    def _row(self, time_us: int, cells: Sequence[bytes]) -> Iterator[Item]:
+    def _convert_row(self, time_us: int, cells: Sequence[bytes]) -> Iterator[Item]:
         assert self._plan is not None, "a format gives its columns before its rows"  # noqa: S101 - for the type checker
         previous_us = self._last_row_us
         if previous_us is not None and time_us <= previous_us:
@@ -155,7 +155,7 @@ class CounterLog(ResultReader):
             yield rows
         if self._plan.has_doubtful_commas:
             text = "numbers whose comma may be one of decimals or of thousands, as in 1,234, are left out"
-            self._warn("doubtful-commas", f"{text}: {EXPORT}")
+            self._warn("doubtful-commas", f"{text}: {EXPORT_ADVICE}")
 
     def _warn(self, code: str, text: str) -> None:
         if (code, text) not in self._reported:
@@ -166,7 +166,7 @@ class CounterLog(ResultReader):
     def _warnings(self, time_us: int) -> Iterator[Item]:
         """Yield the pending warnings with the time of a row."""
         for code, text in self._pending:
-            yield warning(time_us, code, text, columns.ADVICE if code == columns.MISSING else None)
+            yield warning(time_us, code, text, columns.COUNTERS_ADVICE if code == columns.MISSING_COUNTERS else None)
         self._pending.clear()
 
     def _no_samples_text(self) -> str:
@@ -186,15 +186,15 @@ class PerfMonLog(CounterLog):
 
     @classmethod
     def recognises(cls, head: bytes, name: str) -> bool:
-        """Recognise the file by its header, PDH's or the columns time, path and value; a binary one by its name."""
+        """Recognise the file by a PDH header or the columns time, path and value, and a binary file by its name."""
         if name.lower().endswith(".blg"):
             return True
-        lines = text_of(head)[0].splitlines()[:_HEADER_WITHIN]
-        return any(pdh.is_header(line.encode()) or long_header(line.encode()) is not None for line in lines)
+        lines = text_of(head)[0].splitlines()[:_MAX_LINES_TO_HEADER]
+        return any(pdh.is_header(line.encode()) or parse_long_header(line.encode()) is not None for line in lines)
 
     def feed(self, added: bytes) -> Iterator[Item]:
         """Yield the samples of the rows that are now complete. Raises CollectorError: the log is binary."""
-        if self._format is None and _BINARY in added[:_BINARY_WITHIN]:
+        if self._format is None and _BINARY_MARK in added[:_BINARY_HEADER_BYTES]:
             text = f"a binary log is not read: {_RELOG} turns it into one that is"
             raise CollectorError(Failure.UNREADABLE, text)
         yield from super().feed(added)
@@ -203,9 +203,9 @@ class PerfMonLog(CounterLog):
         text = super()._no_samples_text()
         return text if self._plan is not None else f"{text}; {_RELOG} turns a binary log into one"
 
-    def plan(self, header: Columns) -> Plan:
+    def build_plan(self, header: Columns) -> Plan:
         """Return the plan for the columns."""
-        return columns.plan(header.names, self.load, self._host)
+        return columns.build_plan(header.names, self.load, self._host)
 
     @property
     def wanted_counters(self) -> str:

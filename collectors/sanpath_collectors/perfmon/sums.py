@@ -1,4 +1,4 @@
-"""Integrates the rates of intervals to counters, as if the device itself counted."""
+"""Integrates the rates of intervals to counters, which are like those of a device."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ Sums = list[list[float]]
 
 _MAX_TOTAL = 2.0**62
 GAP_US = 86_400_000_000
-"""Rows further apart do not belong to the same series."""
+"""Rows that are further apart do not belong to the same series."""
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
     """The conversion of values to a metric, for all entities of a series.
 
-    `first`: position of the value in a row, by entity. `summed`: the value is a rate that is integrated to a counter.
-    `second`: position of a second value, by entity: for a rate the mean by which it is multiplied; for a mean the
-    rate of its events. None: there is no second value. `factor`: converts the value's unit to the metric's.
+    `first`: position of the value in a row, for each entity. `summed`: the value is a rate that is integrated to a
+    counter. `second`: position of a second value, for each entity: for a rate, the mean by which it is multiplied;
+    for a mean, the rate of its events; None: there is none. `factor`: converts the value's unit to the metric's.
     """
 
     metric: str
@@ -45,8 +45,8 @@ class Term:
 class Series:
     """Samples of entities with the same metrics.
 
-    The counters of an entity begin at zero one row before its first values. They begin again at zero after each row
-    without a value for it, because the activity in that interval is unknown.
+    The counters of an entity begin with zero, one row before its first values. They begin again with zero after each
+    row without a value of the entity, because the activity in that interval is unknown.
     """
 
     def __init__(self, table: Table, entities: Sequence[str], terms: Sequence[Term]) -> None:
@@ -64,7 +64,7 @@ class Series:
         seconds = 0.0
         if previous_us is not None and 0 < time_us - previous_us <= GAP_US:
             seconds = (time_us - previous_us) / 1e6
-            yield from self._begin(previous_us, values_by_term)
+            yield from self._begin_counters(previous_us, values_by_term)
         else:
             self._running = [False] * len(self.entities)
         columns: dict[str, Sequence[int | float | None]] = {}
@@ -85,8 +85,8 @@ class Series:
     def block(self, times_us: Times, previous_us: int, matrix: Matrix) -> tuple[Rows, Sums] | None:
         """Return the samples of several rows without gaps, and the sums after them for `resume`.
 
-        `times_us`: ascending times of the rows, at most a day apart. None: a sum gets too large. The result equals
-        that of `row` for each of them.
+        The result equals that of `row` for each of them. `times_us`: ascending times of the rows, at most a day
+        apart. None: a sum would be too large.
         """
         seconds = np.diff(times_us, prepend=previous_us) / 1e6
         columns: dict[str, Sequence[int | float | None]] = {}
@@ -109,7 +109,7 @@ class Series:
         count = len(self.entities)
         covers = array("d", seconds.repeat(count).tobytes())
         entities, seen = self.entities * len(seconds), array("q", times_us.repeat(count).tobytes())
-        if any(term.summed or term.second is None for term in self.terms):  # has a value in every row
+        if any(term.summed or term.second is None for term in self.terms):  # Every row has a value.
             covers_seconds = covers if self.table.rollup == "average" else None
             return Rows(self.table, entities, seen, columns, covers_seconds=covers_seconds), sums_after
         return self._rows_with_values(entities, seen, columns, covers), sums_after
@@ -118,8 +118,8 @@ class Series:
         """Continue after a block."""
         self._sums = sums
 
-    def _begin(self, previous_us: int, values_by_term: Sequence[Values]) -> Iterator[Rows]:
-        """Yield zeros at the beginning of the interval for entities whose counters begin with it."""
+    def _begin_counters(self, previous_us: int, values_by_term: Sequence[Values]) -> Iterator[Rows]:
+        """Yield zeros at the begin of the interval, for entities whose counters begin with it."""
         rates = [values for term, values in zip(self.terms, values_by_term, strict=True) if term.summed]
         if not rates or (all(self._running) and not any(None in values for values in rates)):
             return
@@ -137,7 +137,7 @@ class Series:
 
     def _counter(self, sums: list[float], rates: Values, factor: float) -> list[int | None]:
         sums[:] = [total + (rate or 0.0) * factor for total, rate in zip(sums, rates, strict=True)]
-        if max(sums) > _MAX_TOTAL:  # only damaged values get so large
+        if max(sums) > _MAX_TOTAL:  # Only damaged values are this large.
             sums[:] = [total if total <= _MAX_TOTAL else 0.0 for total in sums]
         if None in rates:
             return [None if rate is None else round(total) for total, rate in zip(sums, rates, strict=True)]
@@ -174,18 +174,18 @@ class Series:
 
 
 def _valid_means(rates: Values, means: Values) -> list[float | None]:
-    """Return the means, None if the rate is 0."""
+    """Return the means; None if the rate of the events is 0."""
     return [mean if rate else None for mean, rate in zip(means, rates, strict=True)]
 
 
 def _value_reader(term: Term) -> Callable[[Values], Values]:
-    """Return the function that reads the values of a term, by entity, from a row."""
+    """Return a function that reads the values of a term from a row, one for each entity."""
     first = _picker(term.first)
     if term.second is None:
         return first
     second = _picker(term.second)
 
-    # If the rate is 0, the mean is invalid, blank or not.
+    # If the rate is 0, the mean is invalid, even if it is not blank.
     def product(values: Values) -> Values:
         pairs = zip(first(values), second(values), strict=True)
         return [rate and (None if mean is None else rate * mean) for rate, mean in pairs]

@@ -1,6 +1,6 @@
-r"""Parsing of SQLIO's output, line by line, into the settings and results of each run. Pure.
+r"""Parses SQLIO's output line by line into the settings and results of each run. Pure.
 
-One file contains any number of runs, one after the other, with other console output between them:
+A file contains any number of runs, one after the other, with other console output between them:
 
     sqlio v1.5.SG
     using system counter for latency timings, 2539060 counts per second
@@ -36,9 +36,9 @@ KIB = 1024
 MIB = 1024 * KIB
 
 _MAX_FILES = 10_000
-"""Maximum files of one run."""
+"""Largest number of files of one run."""
 _COUNT = "([0-9]{1,9})"
-_NUMBER = r"([0-9]{1,12}(?:\.[0-9]{1,6})?)"
+_DECIMAL = r"([0-9]{1,12}(?:\.[0-9]{1,6})?)"
 _LABEL = re.compile(r"[0-9]{1,2}|24\+")
 _DRIVE = re.compile(r"[A-Za-z]:|\\\\[^\\]{1,255}\\[^\\]{1,255}")
 _CELL_CHARACTERS = 3
@@ -47,12 +47,12 @@ _CELL_CHARACTERS = 3
 
 @dataclass(slots=True)
 class Run:
-    """One run, as far as its lines were read. None: not yet known.
+    """One run, as far as its lines were read. None: not known yet.
 
     `outstanding`: outstanding I/Os of a thread, 1 by default. `pattern`: "random", "sequential", or "" for stripes.
-    `direct`: bypasses the file cache. `files_named`, `sizes_bytes`, `thread_lines`: three indications of the number
-    of files. `drives`: number of drives and shares of the named files. `mean_ms`, `max_ms`: rounded down to
-    milliseconds. `labels`, `percents`: the lines of the histogram.
+    `direct`: its I/Os bypass the file cache. `files_named`, `sizes_bytes`, `thread_lines`: three indications of the
+    number of files. `drives`: number of drives and network shares of the named files. `mean_ms`, `max_ms`: rounded
+    down to milliseconds. `labels`, `percents`: the lines of the histogram.
     """
 
     version: str
@@ -77,7 +77,7 @@ class Run:
     percents: list[int] = field(default_factory=list)
 
     def read_line(self, line: str) -> bool:
-        """Read one line of the run. False: the line is not SQLIO's, such as the console's prompt."""
+        """Read one line of the run. Returns False if it is not a line of SQLIO, but for example a prompt."""
         line = line.strip()
         for pattern, setter in _LINES:
             if (match := pattern.match(line)) is not None:
@@ -87,7 +87,7 @@ class Run:
 
     @property
     def in_flight(self) -> int | None:
-        """The I/Os in flight: SQLIO prints the number of threads as a sum over all files."""
+        """The I/Os in flight. SQLIO prints the number of threads as a sum over all files."""
         return None if self.threads is None else self.threads * self.outstanding
 
     @property
@@ -99,7 +99,7 @@ class Run:
     def name(self) -> str:
         """A descriptive name: "64 KiB random read, 64 threads x 8, 4 files on 2 drives".
 
-        Runs with equal names count as repetitions: other files are another test.
+        Runs with equal names count as repetitions. So the name contains the number of files and drives.
         """
         pattern = f"{self.pattern} " if self.pattern else ""
         stripes = f" over {self.stripe_kib} KiB stripes" if self.stripe_kib else ""
@@ -127,17 +127,17 @@ class Run:
             files=self.files,
             working_set_bytes=sum(self.sizes_bytes) or None,
             direct=self.direct,
-            fill="zeros",  # It can write nothing else; said of reads too, as one load may have runs of both.
+            fill="zeros",  # SQLIO writes only zeros. Set for reads too, because a load may have both kinds of runs.
             seconds=self.seconds,
-            rate_limited=False,  # It has no option for a rate.
+            rate_limited=False,  # SQLIO has no option for a rate.
         )
 
 
-def histogram_of(run: Run) -> list[tuple[float | None, float]] | None:
+def histogram_buckets(run: Run) -> list[tuple[float | None, float]] | None:
     """Return the histogram as (upper bound in seconds, share) for each bucket.
 
-    Bucket k has latencies from k to k + 1 ms, "24+" all above. None: there is no histogram, or it is invalid.
-    Percentages are integers, so that shares add up to between 0.97 and 1.03.
+    Bucket k contains latencies from k to k + 1 ms, "24+" all above. None: there is no histogram, or it is invalid.
+    Percentages are rounded to integers, so the shares add up to a value between 0.97 and 1.03.
     """
     bounds = [None if label == "24+" else (int(label) + 1) / 1000 for label in run.labels if _LABEL.fullmatch(label)]
     if not bounds or len(bounds) != len(run.percents) or not 0.9 <= sum(run.percents) / 100 <= 1.1:
@@ -148,7 +148,7 @@ def histogram_of(run: Run) -> list[tuple[float | None, float]] | None:
 def _set_test(run: Run, match: re.Match[str]) -> None:
     run.threads, run.seconds = int(match[1]), int(match[3])
     run.direction = "read" if match[2] == "reading" else "write"
-    # A path may contain the word "and"; in a list of files it is followed by a drive or a server.
+    # A path may contain the word "and". Between two files, it is followed by a drive or a server.
     files = re.split(r" and (?=[A-Za-z]:|\\\\)", match[4])
     run.files_named = len(files)
     run.drives = len({drive[0].upper() for file in files if (drive := _DRIVE.match(file)) is not None}) or 1
@@ -203,7 +203,7 @@ def _set_labels(run: Run, match: re.Match[str]) -> None:
 def _set_percents(run: Run, match: re.Match[str]) -> None:
     cells = match[1].split()
     if len(cells) != len(run.labels):
-        # 100 fills its cell, without a blank before it.
+        # 100 fills its cell, without a space before it.
         cells = [match[1][start : start + _CELL_CHARACTERS] for start in range(0, len(match[1]), _CELL_CHARACTERS)]
     run.percents = [int(cell) for cell in cells if cell.strip().isdecimal() and len(cell) <= _CELL_CHARACTERS]
 
@@ -218,8 +218,8 @@ _LINES: tuple[tuple[re.Pattern[str], Callable[[Run, re.Match[str]], None]], ...]
         (r"file .* with [0-9]+ threads? \(", _count_thread_line),
         (rf"using (?:specified|current) size: {_COUNT} MB", _add_size),
         (r"CUMULATIVE DATA:", _set_has_result),
-        (rf"IOs/sec:\s*{_NUMBER}$", _set_ops),
-        (rf"MBs/sec:\s*{_NUMBER}$", _set_mib),
+        (rf"IOs/sec:\s*{_DECIMAL}$", _set_ops),
+        (rf"MBs/sec:\s*{_DECIMAL}$", _set_mib),
         (rf"Avg_Latency\(ms\):\s*{_COUNT}$", _set_mean),
         (rf"Max_Latency\(ms\):\s*{_COUNT}$", _set_max),
         (r"ms:([0-9+ ]+)$", _set_labels),
@@ -230,7 +230,7 @@ _LINES: tuple[tuple[re.Pattern[str], Callable[[Run, re.Match[str]], None]], ...]
 
 @dataclass(frozen=True, slots=True)
 class ParameterLine:
-    """A line of a parameter file (`-F`): a test file with the number of its threads and its size."""
+    """A line of a parameter file (`-F`): number of threads and size of a test file."""
 
     threads: int
     size_bytes: int
@@ -240,16 +240,16 @@ _MAX_LINE_CHARACTERS = 1000
 _PARAMETERS = re.compile(rf"\s*\S.*?\s+{_COUNT}\s+0x[0-9a-fA-F]{{1,16}}\s+{_COUNT}\s*(?:#.*)?")
 
 
-def parameter_line(line: str) -> ParameterLine | None:
+def parse_parameter_line(line: str) -> ParameterLine | None:
     r"""Parse a line of a parameter file, `path threads mask size_MB`; None: another line.
 
-    >>> parameter_line(r"G:\test data.dat 16 0x0 50000 # LUN 7")
+    >>> parse_parameter_line(r"G:\test data.dat 16 0x0 50000 # LUN 7")
     ParameterLine(threads=16, size_bytes=52428800000)
     """
     match = _PARAMETERS.fullmatch(line) if len(line) < _MAX_LINE_CHARACTERS else None
     return None if match is None else ParameterLine(int(match[1]), int(match[2]) * MIB)
 
 
-def is_remark(line: str) -> bool:
-    """Whether a line of a parameter file is empty or a remark."""
+def is_comment(line: str) -> bool:
+    """Whether a line of a parameter file is empty or a comment."""
     return not line.strip() or line.lstrip().startswith("#")

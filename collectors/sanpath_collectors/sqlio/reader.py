@@ -17,38 +17,42 @@ from sanpath.plugin import (
     text_of,
     warning,
 )
-from sanpath_collectors.sqlio.parse import Run, is_remark, parameter_line
+from sanpath_collectors.sqlio.parse import Run, is_comment, parse_parameter_line
 from sanpath_collectors.sqlio.runs import Runs
 
 _HEADER = re.compile(r"\s*sqlio (v[0-9]\S*)\s*")
 
 
 class SqlioReader(LineDocumentReader):
-    """Reads output or a parameter file; the first line that is not a remark decides which."""
+    """Reads output or a parameter file, depending on the first line that is not a comment."""
 
     clock: ResultClock = "elapsed"
 
     @classmethod
     def recognises(cls, head: bytes, name: str) -> bool:
-        """Recognise output by SQLIO's first line, a parameter file by its name and all of its lines."""
+        """Recognise output by SQLIO's first line, and a parameter file by its name and all of its lines."""
         lines = text_of(head)[0].splitlines()
         if any(_HEADER.fullmatch(line) for line in lines):
             return True
-        statements = [line for line in lines if not is_remark(line)]
-        return bool(statements) and fnmatch(name.casefold(), "*param*.txt") and all(map(parameter_line, statements))
+        statements = [line for line in lines if not is_comment(line)]
+        return (
+            bool(statements)
+            and fnmatch(name.casefold(), "*param*.txt")
+            and all(map(parse_parameter_line, statements))
+        )
 
     def document_for(self, line: str) -> LineDocument:
-        """Return the document of this line."""
-        if self.document is None and parameter_line(line):
+        """Return the document to which this line belongs."""
+        if self.document is None and parse_parameter_line(line):
             self.clock = "none"
             self.document = _ParameterFile(self.load)
-        elif self.document is None and not is_remark(line):
+        elif self.document is None and not is_comment(line):
             self.document = _Output(self.load)
         return self.document or _Output(self.load)
 
 
 class _Output:
-    """Output with runs, one after the other; a run is complete when the next begins."""
+    """Output of runs. A run is complete when the next one begins."""
 
     def __init__(self, load: str) -> None:
         self._runs = Runs(load)
@@ -64,13 +68,13 @@ class _Output:
             if self._run is not None:
                 self._run.read_line(line)
             return
-        yield from self._close()
+        yield from self._end_run()
         self._run = Run(header[1])
 
     def end(self, cut_line: str) -> Iterator[Item]:
-        # A prompt has no line end either; a cut line of a run may end inside a number.
+        # A truncated line of a run may end inside a number. A prompt at the end has no line end either.
         cut = self._run is not None and Run("").read_line(cut_line)
-        yield from self._close()
+        yield from self._end_run()
         if not self._runs.finished:
             reason = "it contains no finished run" if self._runs.started else "it contains no run"
             text = f"{reason}: give the output of SQLIO from its first line to its last"
@@ -79,7 +83,7 @@ class _Output:
             text = f"the file ends inside a line, which is left out: {cut_line.strip()[:60]!r}"
             yield warning(self.time_us, "cut-file", text)
 
-    def _close(self) -> Iterator[Item]:
+    def _end_run(self) -> Iterator[Item]:
         if self._run is not None:
             yield from self._runs.items(self._run)
         self._run = None
@@ -95,12 +99,12 @@ class _ParameterFile:
         self._files = self._threads = self._bytes = self._unread = 0
 
     def read_line(self, line: str) -> Iterator[Item]:
-        file = parameter_line(line)
+        file = parse_parameter_line(line)
         if file is not None:
             self._files += 1
             self._threads += file.threads
             self._bytes += file.size_bytes
-        elif not is_remark(line):
+        elif not is_comment(line):
             self._unread += 1
         yield from ()
 

@@ -1,4 +1,4 @@
-"""Conversion of SQLIO's runs to entities, samples and steps, one after the other: the output has no times."""
+"""Converts SQLIO's runs to entities, samples and steps. They follow one another, because the output has no times."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections.abc import Iterator, Mapping
 
 from sanpath.model import DIRECTIONS, Scalar
 from sanpath.plugin import INTEGER_LIMIT, Item, LoadStep, Rows, SourceEntity, SourceLink, histogram, warning
-from sanpath_collectors.sqlio.parse import KIB, Run, histogram_of
+from sanpath_collectors.sqlio.parse import KIB, Run, histogram_buckets
 from sanpath_collectors.sqlio.tables import LOAD
 
 _GAP_US = 1
-"""The gap between two runs, so that the last sample of one is not the first of the next."""
-_TOLERANCE = 0.02
-"""Relative difference between two printed figures that rounding can explain."""
+"""Gap between two runs, so that the last sample of one run is not the first of the next."""
+_TOLERANCE_RATIO = 0.02
+"""Largest ratio by which two printed figures may differ because of rounding."""
 
 
 class Runs:
-    """Converts runs to items. `started` and `finished`: the numbers of such runs so far."""
+    """Converts runs to items. `started`, `finished`: number of started and finished runs so far."""
 
     def __init__(self, load: str) -> None:
         self._load = load
@@ -31,7 +31,7 @@ class Runs:
         return self._begin_us
 
     def items(self, run: Run) -> Iterator[Item]:
-        """Yield the items of one run: only a warning if it has not finished or cannot be read."""
+        """Yield the items of one run. If it has not finished or cannot be read, only a warning is yielded."""
         self.started += 1
         if not run.has_result:
             yield warning(
@@ -67,7 +67,7 @@ class Runs:
         self._begin_us = end + _GAP_US
 
     def _entities(self, run: Run) -> Iterator[Item]:
-        """Yield the run as a separate load, and the load of the file, with the attributes common to all its runs."""
+        """Yield the run as a separate load, and the load of the file with the attributes that all its runs share."""
         attributes = run.profile.attributes
         common = (
             attributes if not self.finished else {k: v for k, v in self._attributes.items() if attributes.get(k) == v}
@@ -80,7 +80,7 @@ class Runs:
         yield SourceLink("member_of", ("load", local_id), ("load", self._load), "run of SQLIO")
 
     def _local_id(self, run: Run) -> str:
-        """Commas are replaced, because they separate the loads of a step."""
+        """The id of a run's load. Commas are replaced, because they separate the loads of a step."""
         return f"{self._load}/{run.name.replace(',', ';')}#{self.finished + 1}"
 
     def _rows(self, run: Run) -> Rows | None:
@@ -101,7 +101,7 @@ class Runs:
         return Rows(LOAD, [self._local_id(run)] * 2, [self._begin_us, end], {**values})
 
     def _histogram(self, run: Run, seen_us: int) -> Iterator[Item]:
-        buckets = histogram_of(run)
+        buckets = histogram_buckets(run)
         if buckets is not None and run.direction is not None:
             yield histogram(seen_us, self._local_id(run), run.direction, buckets)
         elif run.percents:
@@ -113,7 +113,7 @@ class Runs:
             return
         expected = run.ops_per_second * run.block_kib / KIB
         # MBs/sec is truncated after its second decimal.
-        if abs(run.mib_per_second - expected) > max(_TOLERANCE * expected, 0.01):
+        if abs(run.mib_per_second - expected) > max(_TOLERANCE_RATIO * expected, 0.01):
             yield warning(
                 seen_us,
                 "sums-differ",

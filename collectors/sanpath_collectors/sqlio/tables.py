@@ -10,7 +10,7 @@ LOAD = Table(
     "load",
     (
         *LOAD_COUNTERS,
-        # SQLIO rounds each latency down to milliseconds, and their mean again.
+        # SQLIO rounds each latency down to milliseconds, and then their mean.
         Column("latency_seconds_mean_read", 0, _MS, resolution=2e-3),
         Column("latency_seconds_mean_write", 0, _MS, resolution=2e-3),
         Column("latency_seconds_max_read", 0, _MS, resolution=1e-3),

@@ -1,4 +1,4 @@
-"""Parsing of mpclaim's output about the disks that MPIO has claimed. Pure: text in, disks out.
+"""Parses mpclaim's output about the disks that MPIO has claimed. Pure: text in, disks out.
 
 `mpclaim -s -d`:
 
@@ -6,7 +6,7 @@
     -------------------------------------------------------------------------------
     MPIO Disk0   Disk 2       RRWS         Microsoft DSM
 
-`mpclaim -s -d 0`; `mpclaim -v` prints the same of all disks, with adapter and controller of each path:
+`mpclaim -s -d 0`, and for all disks, with adapter and controller of each path, `mpclaim -v`:
 
     MPIO Disk0: 02 Paths, Round Robin with Subset, Implicit Only
         Controlling DSM: Microsoft DSM
@@ -43,18 +43,19 @@ POLICIES = {
     "WEIGHTED PATHS": "weighted",
     "LEAST BLOCKS": "least_blocks",
 }
-"""Name of a policy in mpclaim, in capitals → name for all platforms. Policies of vendors' DSMs are not included."""
+"""Name of a policy in mpclaim, in upper case → name for all platforms. Policies of vendors' DSMs are not included."""
 
 _ACTIVE = ("active", "aktiv", "actif", "activo", "attivo", "ativo")
 """First letters of the state of an active path, in the common languages of Windows."""
 
 _STANDBY = ("standby", "bereit", "en attente", "en espera", "in attesa", "em espera")
-"""First letters of the state of a path that stands by, in the same languages."""
+"""First letters of the state of a standby path, in the same languages."""
 _SYMMETRIC = ("symm", "symé", "simé", "simm")
-"""First letters of the access to an array that serves all paths alike, in the same languages."""
+"""First letters of the access to an array that serves I/O equally on all paths, in the same languages."""
 
 _MAX_LINE_CHARACTERS = 1_000
-"""mpclaim's lines have some hundred characters. The patterns below backtrack over blanks in longer lines."""
+"""Longer lines are ignored, because the patterns below backtrack over blanks. mpclaim's lines have some hundred
+characters."""
 _LIST_LINE = re.compile(r"MPIO\D*(\d{1,6})\s+\D*?(\d{1,6})\s{2,}(\S+(?: \S+)*)\s{2,}(\S.*)")
 _DISK_LINE = re.compile(r"MPIO\D*(\d{1,6}):\s*\d+\s[^,]*,\s*([^,]+?)\s*(?:,\s*(.+))?")
 _SERIAL = re.compile(r"SN:\s*(\S+)")
@@ -70,8 +71,8 @@ class MpioPath:
     """A path of a disk. None: not reported.
 
     `address`: its SCSI address: adapter number, bus, target, LUN. `target_group`: number of the target port group
-    (ALUA), `group_state`: how the array serves it (TPG_State). `relative_port`: relative target port identifier in
-    it.
+    (ALUA). `group_state`: state of this group, as the array reports it (TPG_State). `relative_port`: relative target
+    port identifier in the group.
     """
 
     id: str
@@ -84,8 +85,8 @@ class MpioPath:
     controller: str | None = None
 
     @property
-    def stands_by(self) -> bool:
-        """Whether it is on standby, by what the array says or because the policy uses another path."""
+    def is_on_standby(self) -> bool:
+        """Whether it is on standby, because of the array or because the policy uses another path."""
         return self.state.lower().startswith(_STANDBY)
 
 
@@ -93,8 +94,8 @@ class MpioPath:
 class MpioDisk:
     """A disk of MPIO. None: not reported.
 
-    `number`: its number in MPIO; `system_disk`: its disk number in Windows. `policy`: the name of the policy in the
-    details, in the language of Windows; `code`: its abbreviation in the list.
+    `number`: its number in MPIO. `system_disk`: its disk number in Windows. `policy`: name of the policy in the
+    details of the disk, in the language of Windows. `code`: abbreviation of the policy in the list of disks.
     """
 
     number: int
@@ -113,21 +114,22 @@ class MpioDisk:
 
     @property
     def is_symmetric(self) -> bool:
-        """Whether the array serves I/O over all paths alike."""
+        """Whether the array serves I/O equally on all paths."""
         return (self.access or "").lower().startswith(_SYMMETRIC)
 
     def state_of(self, path: MpioPath) -> str:
-        """The state of a path, or of its group if Fail Over Only has put all paths but one on standby."""
-        return path.group_state if path.group_state is not None and self._may_wait(path) else path.state
+        """The state of a path. With Fail Over Only, which puts all paths except one on standby, the state of its
+        group."""
+        return path.group_state if path.group_state is not None and self._may_be_on_standby(path) else path.state
 
-    def usable(self, path: MpioPath) -> bool | None:
-        """Whether the path can carry I/O. None: it is on standby, and whether by the policy alone is not reported."""
-        if self._may_wait(path) and path.group_state is None:
+    def is_usable(self, path: MpioPath) -> bool | None:
+        """Whether the path can carry I/O. None: it is on standby, and it is not known whether only by the policy."""
+        if self._may_be_on_standby(path) and path.group_state is None:
             return True if self.is_symmetric else None
         return self.state_of(path).lower().startswith(_ACTIVE)
 
-    def _may_wait(self, path: MpioPath) -> bool:
-        return path.stands_by and self.common_policy == "failover_only"
+    def _may_be_on_standby(self, path: MpioPath) -> bool:
+        return path.is_on_standby and self.common_policy == "failover_only"
 
 
 def is_mpclaim(text: str) -> bool:
@@ -135,7 +137,7 @@ def is_mpclaim(text: str) -> bool:
     return any(_LIST_LINE.fullmatch(line) or _DISK_LINE.fullmatch(line) for line in _lines(text))
 
 
-def disks_of(text: str) -> list[MpioDisk]:
+def parse_disks(text: str) -> list[MpioDisk]:
     """Parse the disks in a text, merging the output of several commands about the same disk."""
     disks: dict[int, MpioDisk] = {}
     disk: MpioDisk | None = None
@@ -147,16 +149,16 @@ def disks_of(text: str) -> list[MpioDisk]:
             disk_in_list = disks.setdefault(int(match[1]), MpioDisk(int(match[1])))
             disk_in_list.system_disk, disk_in_list.code, disk_in_list.dsm = int(match[2]), match[3], match[4]
         elif disk is not None:
-            _detail(disk, line)
+            _read_detail(disk, line)
     return list(disks.values())
 
 
 def _lines(text: str) -> Iterator[str]:
-    """Return the lines without surrounding blanks; lines longer than any of mpclaim are left out."""
+    """Return the lines without surrounding blanks. Lines longer than any of mpclaim are left out."""
     return (line for raw_line in text.splitlines() if len(line := raw_line.strip()) <= _MAX_LINE_CHARACTERS)
 
 
-def _detail(disk: MpioDisk, line: str) -> None:
+def _read_detail(disk: MpioDisk, line: str) -> None:
     if match := _SERIAL.fullmatch(line):
         disk.serial = match[1]
     elif match := _DSM.fullmatch(line):

@@ -1,4 +1,4 @@
-"""Parsing of exports of any tool into records. Pure: text in, records out.
+"""Parses exports of all tools into records. Pure: text in, records out.
 
 The script of the README writes one JSON object:
 
@@ -7,7 +7,7 @@ The script of the README writes one JSON object:
      "initiator_ports": [...], "hba_ports": [...], "hba_adapters": [...], "mpio": {...},
      "statistics": [{"time": "2026-11-20T08:00:00Z", "ports": [{"InstanceName": "PCI\\...", "TxWords": 1, ...}]}]}
 
-Exports of a single cmdlet are read too, as JSON or CSV (`Get-Disk | ConvertTo-Json`), and the output of mpclaim.
+Exports of single cmdlets (`Get-Disk | ConvertTo-Json`, or as CSV) and the output of mpclaim are read as well.
 """
 
 from __future__ import annotations
@@ -21,18 +21,19 @@ from typing import Any
 from sanpath.plugin import json_objects, read_json
 from sanpath_collectors.windows_san import mpclaim, values
 
-MARK = "sanpath_windows_san"
+FORMAT_KEY = "sanpath_windows_san"
 VERSION = 1
-"""Of the format that the script of the README writes."""
+"""Version of the format that the script in the README writes."""
 
 Record = Mapping[str, Any]
 
 
 @dataclass(slots=True)
 class Export:
-    """The content of one file. `computer`: name of the machine; None: not contained.
+    """The content of one file.
 
-    `untimed`: number of port statistics without a time. `unknown`: number of records of unknown cmdlets.
+    `computer`: name of the machine; None: not in the file. `untimed`: number of port statistics without a time.
+    `unknown`: number of records of unknown cmdlets.
     """
 
     computer: str | None = None
@@ -52,14 +53,14 @@ class Export:
     unknown: int = 0
 
     @property
-    def empty(self) -> bool:
+    def is_empty(self) -> bool:
         """Whether it has no known records."""
         lists = (self.mpio_disks, self.disks, self.initiator_ports, self.hba_ports, self.hba_adapters, self.mpio)
         return not any(lists) and not self.statistics
 
 
-def export_of(content: str) -> Export:
-    """Parse a file; a file of another kind gives an empty export."""
+def parse_export(content: str) -> Export:
+    """Parse a file. A file of another kind gives an empty export."""
     export = Export()
     start = content.lstrip("\ufeff \t\r\n")
     if start.startswith(("{", "[")):
@@ -67,27 +68,27 @@ def export_of(content: str) -> Export:
             document = read_json(start)
         except ValueError:
             return export
-        _json(export, document)
+        _read_json(export, document)
     elif mpclaim.is_mpclaim(content):
-        export.mpio_disks = mpclaim.disks_of(content)
+        export.mpio_disks = mpclaim.parse_disks(content)
     else:
-        for record in _csv(start):
-            _add(export, record)
+        for record in _read_csv(start):
+            _add_record(export, record)
     return export
 
 
-def _json(export: Export, document: Any) -> None:
-    # ConvertTo-Json writes a list of one record as that record.
-    if not isinstance(document, dict) or MARK not in document:
+def _read_json(export: Export, document: Any) -> None:
+    # ConvertTo-Json writes a list with one record as a record.
+    if not isinstance(document, dict) or FORMAT_KEY not in document:
         for record in json_objects(document, or_one=True):
-            _add(export, record)
+            _add_record(export, record)
         return
-    export.version = values.integer(document[MARK]) or 0
-    export.computer, export.os = values.text(document.get("computer")), values.text(document.get("os"))
-    export.cores = values.integer(document.get("cores"))
-    export.mpio_disks = mpclaim.disks_of(values.text(document.get("mpclaim")) or "")
+    export.version = values.parse_integer(document[FORMAT_KEY]) or 0
+    export.computer, export.os = values.parse_text(document.get("computer")), values.parse_text(document.get("os"))
+    export.cores = values.parse_integer(document.get("cores"))
+    export.mpio_disks = mpclaim.parse_disks(values.parse_text(document.get("mpclaim")) or "")
     for snapshot in json_objects(document.get("statistics"), or_one=True):
-        time_us = values.time_us(snapshot.get("time"))
+        time_us = values.parse_time_us(snapshot.get("time"))
         for record in json_objects(snapshot.get("ports"), or_one=True):
             if time_us is None:
                 export.untimed += 1
@@ -96,10 +97,10 @@ def _json(export: Export, document: Any) -> None:
     for key, value in document.items():
         if key != "statistics" and isinstance(value, dict | list):
             for record in json_objects(value, or_one=True):
-                _add(export, record)
+                _add_record(export, record)
 
 
-def _csv(content: str) -> Iterator[Record]:
+def _read_csv(content: str) -> Iterator[Record]:
     lines = [line for line in content.splitlines() if not line.startswith("#TYPE")]
     if lines:
         separator = max(",;\t", key=lines[0].count)
@@ -109,8 +110,8 @@ def _csv(content: str) -> Iterator[Record]:
             return
 
 
-def _add(export: Export, record: Record) -> None:
-    """Add a record to the list of its class, which is recognised by members that no other class has."""
+def _add_record(export: Export, record: Record) -> None:
+    """Add a record to the list of its class. A class is recognised by members that no other class has."""
     keys = record.keys()
     if {"NodeAddress", "PortAddress"} <= keys:
         export.initiator_ports.append(record)

@@ -1,4 +1,4 @@
-"""The reader of an export of a Windows host, which is small and read into memory."""
+"""Reads an export of a Windows host. Exports are small, so they are kept in memory."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Iterator
 
 from sanpath.plugin import CollectorError, Failure, Item, ResultClock, ResultReader, text_of, warning
 from sanpath_collectors.windows_san import mpclaim
-from sanpath_collectors.windows_san.inventory import inventory
-from sanpath_collectors.windows_san.parse import MARK, VERSION, Export, export_of
+from sanpath_collectors.windows_san.inventory import inventory_items
+from sanpath_collectors.windows_san.parse import FORMAT_KEY, VERSION, Export, parse_export
 from sanpath_collectors.windows_san.ports import statistics_rows
 
 _MAX_BYTES = 64 << 20
-"""Limit of a file: the inventory of a host is far smaller."""
+"""Largest size of a file. The inventory of a host is far smaller."""
 
 
 class WindowsSan(ResultReader):
-    """Reads one export: entities, and counters of Fibre Channel ports if their times are given."""
+    """Reads one export: entities, and counters of Fibre Channel ports if they have times."""
 
     clock: ResultClock = "none"
 
@@ -25,10 +25,12 @@ class WindowsSan(ResultReader):
 
     @classmethod
     def recognises(cls, head: bytes, name: str) -> bool:  # noqa: ARG003 - the base class' signature
-        """Recognise it by the script's mark, the members of the cmdlets' classes, or mpclaim's lines."""
+        """Recognise it by the key that the script writes, the members of the cmdlets' classes, or mpclaim's lines."""
         text = text_of(head)[0].lstrip("\ufeff \t\r\n")
         if text.startswith(("{", "[")):
-            return f'"{MARK}"' in text or any(all(f'"{key}"' in text for key in keys) for keys in _CLASS_MEMBERS)
+            return f'"{FORMAT_KEY}"' in text or any(
+                all(f'"{key}"' in text for key in keys) for keys in _CLASS_MEMBERS
+            )
         first = next((line for line in text.splitlines() if not line.startswith("#TYPE")), "")
         columns = {cell.strip('" ') for cell in first.replace(";", ",").replace("\t", ",").split(",")}
         return mpclaim.is_mpclaim(text) or any(columns >= set(keys) for keys in _CLASS_MEMBERS)
@@ -42,8 +44,8 @@ class WindowsSan(ResultReader):
 
     def finish(self) -> Iterator[Item]:
         """Yield all items. Raises CollectorError(UNREADABLE): the file has no known records."""
-        export = export_of(text_of(bytes(self._content))[0])
-        if export.empty and not export.untimed:
+        export = parse_export(text_of(bytes(self._content))[0])
+        if export.is_empty and not export.untimed:
             raise CollectorError(
                 Failure.UNREADABLE,
                 "it is not a complete inventory of a Windows host: export one with the script of the README",
@@ -51,7 +53,7 @@ class WindowsSan(ResultReader):
         host = (export.computer or self.host or self.load).lower()
         rows = list(statistics_rows(export, host))
         self.clock = "utc" if rows else "none"
-        yield from inventory(export, host)
+        yield from inventory_items(export, host)
         yield from rows
         seen_us = rows[0].seen[0] if rows else 0
         if export.computer is None and self.host is None:
@@ -80,7 +82,7 @@ def _remarks(export: Export, host: str) -> Iterator[tuple[str, str]]:
         yield "unknown-records", f"{export.unknown} records are of no cmdlet that is known here"
     for disk in export.mpio_disks:
         failed_states = sorted(
-            {path.state for path in disk.paths if disk.usable(path) is False and not path.stands_by}
+            {path.state for path in disk.paths if disk.is_usable(path) is False and not path.is_on_standby}
         )
         if failed_states:
             yield (

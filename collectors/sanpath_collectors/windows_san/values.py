@@ -1,4 +1,4 @@
-"""Parsing of values that PowerShell writes to JSON and CSV: numbers as text, octets as lists, codes or names."""
+"""Parses values that PowerShell writes to JSON and CSV: numbers as text, octets as lists, codes or names."""
 
 from __future__ import annotations
 
@@ -43,28 +43,29 @@ BUSES = {
 """MSFT_Disk.BusType."""
 
 
-def text(value: Any) -> str | None:
-    """Return a text without surrounding blanks; None for an empty one or another type."""
+def parse_text(value: Any) -> str | None:
+    """Return a text without surrounding blanks. None: it is empty, or not a text."""
     return value.strip() or None if isinstance(value, str) else None
 
 
-def integer(value: Any) -> int | None:
-    """Parse a count of at most 63 bits; None for other values, and for -1, "not supported" in the HBA API."""
+def parse_integer(value: Any) -> int | None:
+    """Parse a count of at most 63 bits. None for other values, and for -1, which means "not supported" in the HBA
+    API."""
     if isinstance(value, str) and re.fullmatch(r"\d{1,20}", value.strip()):
         value = int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63 else None
 
 
-def name_of(value: Any, names: Mapping[int, str]) -> str | None:
-    """Return the name of a code; newer versions of PowerShell write the name instead of the code."""
-    code = integer(value)
-    return text(value) if code is None else names.get(code)
+def find_code_name(value: Any, names: Mapping[int, str]) -> str | None:
+    """Return the name of a code. Newer versions of PowerShell write the name instead of the code. None: unknown."""
+    code = parse_integer(value)
+    return parse_text(value) if code is None else names.get(code)
 
 
-def octets(value: Any) -> str | None:
-    """Return hexadecimal digits from a list of octets, or a text with or without separators; None for other values.
+def parse_octets(value: Any) -> str | None:
+    """Parse a list of octets, or a text with or without separators, to hexadecimal digits. None for other values.
 
-    >>> octets([33, 0, 0, 36, 255, 1, 2, 3]), octets("21:00:00:24:FF:01:02:03")
+    >>> parse_octets([33, 0, 0, 36, 255, 1, 2, 3]), parse_octets("21:00:00:24:FF:01:02:03")
     ('21000024ff010203', '21000024ff010203')
     """
     if isinstance(value, list) and value and all(isinstance(o, int) and 0 <= o < 256 for o in value):
@@ -73,19 +74,20 @@ def octets(value: Any) -> str | None:
     return digits if re.fullmatch(r"[0-9a-f]+", digits) else None
 
 
-def wwn(value: Any) -> str | None:
-    """Return a World Wide Name, 16 digits; None for other values, and for zeros."""
-    digits = octets(value) or ""
+def parse_wwn(value: Any) -> str | None:
+    """Parse a World Wide Name of 16 digits. None for other values, and for zeros."""
+    digits = parse_octets(value) or ""
     return digits if len(digits) == 16 and digits.strip("0") else None
 
 
-def identifier(unique_id: str | None, form: str | None = None) -> dict[str, tuple[str, ...]]:
-    """Return the join key in a disk's UniqueId or mpclaim's SN; empty for a vendor-specific identifier.
+def parse_identifier(unique_id: str | None, form: str | None = None) -> dict[str, tuple[str, ...]]:
+    """Parse a disk's UniqueId, or mpclaim's SN, to a key for joins. Empty for a vendor-specific identifier.
 
-    `form`: UniqueIdFormat, None: unknown. An NAA identifier has 16 digits, or 32 where it begins with 6 (SPC).
+    `form`: UniqueIdFormat; None: unknown. An NAA identifier has 16 digits, or 32 if it begins with 6 (SPC).
 
-    >>> identifier("60002AC0000000000000000A0001B3E5"), identifier("{1b3d}:local"), identifier("eui.0025385B61B0A1B2")
-    ({'naa': ('naa.60002ac0000000000000000a0001b3e5',)}, {}, {'eui': ('eui.0025385b61b0a1b2',)})
+    >>> ids = ("60002AC0000000000000000A0001B3E5", "{1b3d}:local", "eui.0025385B61B0A1B2")
+    >>> [parse_identifier(unique_id) for unique_id in ids]
+    [{'naa': ('naa.60002ac0000000000000000a0001b3e5',)}, {}, {'eui': ('eui.0025385b61b0a1b2',)}]
     """
     identifier_text = (unique_id or "").strip().lower()
     if re.fullmatch(r"eui\.([0-9a-f]{16}|[0-9a-f]{32})", identifier_text):
@@ -96,10 +98,10 @@ def identifier(unique_id: str | None, form: str | None = None) -> dict[str, tupl
     return {"naa": (f"naa.{identifier_text}",)} if is_naa else {}
 
 
-def time_us(value: Any) -> int | None:
-    """Parse a time in UTC to microseconds since the epoch; None for other values.
+def parse_time_us(value: Any) -> int | None:
+    """Parse a time in UTC to microseconds since the epoch. None for other values.
 
-    >>> time_us("1970-01-01T00:01:00.5000000Z")
+    >>> parse_time_us("1970-01-01T00:01:00.5000000Z")
     60500000
     """
     match = _TIME.fullmatch(value.strip()) if isinstance(value, str) else None

@@ -105,7 +105,7 @@ def test_a_device_is_backed_by_the_volume_with_its_identifier() -> None:
 def test_columns_of_no_use_cost_nothing() -> None:
     names = [rf"\\esx7\Group Cpu({n}:vm)\% Ready" for n in range(10_000)]
     names.append(rf"\\esx7\Physical Disk SCSI Device({LUN[5:]})\Reads/sec")
-    made = parse.plan(["", *names], "esx7")
+    made = parse.build_plan(["", *names], "esx7")
     assert [series.entities for series in made.series] == [[LUN]]
     cells = [b"08", *[b"junk"] * 10_000, b"5"]
     rows = [rows for seen in (1, 2) for rows in made.rows(seen * 10**6, (seen - 1) * 10**6 or None, cells)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sanpath_collectors.figures.values import value
+from sanpath_collectors.figures.values import parse_value
 
 
 @pytest.mark.parametrize(
@@ -20,10 +20,10 @@ from sanpath_collectors.figures.values import value
     ],
 )
 def test_a_lower_case_b_after_an_upper_case_prefix_is_bits(text: str, bytes_per_second: float) -> None:
-    assert value(text).low == pytest.approx(bytes_per_second)
+    assert parse_value(text).low == pytest.approx(bytes_per_second)
 
 
 def test_a_decimal_comma_is_refused_and_a_group_of_thousands_is_not() -> None:
     with pytest.raises(ValueError, match="write a decimal point"):
-        value("0,250 ms")
-    assert value("1,250 ms").low == pytest.approx(1.25)
+        parse_value("0,250 ms")
+    assert parse_value("1,250 ms").low == pytest.approx(1.25)

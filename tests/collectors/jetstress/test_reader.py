@@ -11,8 +11,8 @@ import pytest
 from sanpath import registry
 from sanpath.plugin import CollectorError, Event, Item, Rows, SourceEntity
 from sanpath.recorder.importing.file import ImportedFile
-from sanpath_collectors.jetstress.dates import DateOrder, time_us, time_us_in_name
-from sanpath_collectors.jetstress.parse import decimal_mark, duration_seconds, measure, number
+from sanpath_collectors.jetstress.dates import DateOrder, parse_file_name_time_us, parse_time_us
+from sanpath_collectors.jetstress.parse import find_decimal_mark, parse_duration_seconds, parse_measure, parse_number
 from sanpath_collectors.jetstress.reader import JetstressReader
 from tests.collectors.test_cases import as_data
 
@@ -186,7 +186,7 @@ def test_a_log_whose_dates_may_be_read_in_two_ways_says_so() -> None:
 
 @pytest.mark.parametrize("file", [PASS, XML])
 def test_a_file_that_is_too_large_is_refused(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sanpath_collectors.jetstress.report._LARGEST", 4096)
+    monkeypatch.setattr("sanpath_collectors.jetstress.report._MAX_BYTES", 4096)
     with pytest.raises(CollectorError, match="64 MiB"):
         read(file)
 
@@ -208,7 +208,7 @@ def test_a_file_that_is_too_large_is_refused(file: Path, monkeypatch: pytest.Mon
     ],
 )
 def test_the_decimal_mark_is_found_out(texts: list[str], mark: str, certain: bool) -> None:
-    assert decimal_mark(texts) == (mark, certain)
+    assert find_decimal_mark(texts) == (mark, certain)
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,7 @@ def test_the_decimal_mark_is_found_out(texts: list[str], mark: str, certain: boo
     ],
 )
 def test_figures(text: str, mark: Any, value: float | None) -> None:
-    assert number(text, mark) == value
+    assert parse_number(text, mark) == value
 
 
 @pytest.mark.parametrize(
@@ -265,13 +265,13 @@ def test_the_order_of_day_and_month_is_found_out(dates: list[str], name: str, or
     ],
 )
 def test_moments(text: str, order: Any, expected: int | None) -> None:
-    assert time_us(text, order) == (None if expected is None else FEB_3_2012 + expected)
+    assert parse_time_us(text, order) == (None if expected is None else FEB_3_2012 + expected)
 
 
 def test_a_file_name_has_no_padding() -> None:
-    assert time_us_in_name("Performance_2012_2_3_1_0_0.html") == FEB_3_2012 + HOUR
-    assert time_us_in_name("Performance_2012_13_3_1_0_0.html") is None
-    assert time_us_in_name("JetstressConfig.xml") is None
+    assert parse_file_name_time_us("Performance_2012_2_3_1_0_0.html") == FEB_3_2012 + HOUR
+    assert parse_file_name_time_us("Performance_2012_13_3_1_0_0.html") is None
+    assert parse_file_name_time_us("JetstressConfig.xml") is None
 
 
 @pytest.mark.parametrize(
@@ -279,7 +279,7 @@ def test_a_file_name_has_no_padding() -> None:
     [("P0Y0M0DT2H0M0S", 7200), ("P0Y0M1DT0H30M5S", 88205), ("PT24H", 86400), ("P1Y0M0DT0H", None), ("", None)],
 )
 def test_durations(text: str, seconds: float | None) -> None:
-    assert duration_seconds(text) == seconds
+    assert parse_duration_seconds(text) == seconds
 
 
 @pytest.mark.parametrize(
@@ -294,7 +294,7 @@ def test_durations(text: str, seconds: float | None) -> None:
     ],
 )
 def test_columns(column: str, what: tuple[str, str, float], log: bool | None) -> None:
-    found = measure(column)
+    found = parse_measure(column)
     assert found is not None
     assert (found.quantity, found.direction, found.scale) == what
     assert found.is_log is log
@@ -304,4 +304,4 @@ def test_columns(column: str, what: tuple[str, str, float], log: bool | None) ->
     "column", ["databasemaintenanceioreadssec", "databasecachehit", "diskbytessec", "average", ""]
 )
 def test_columns_that_tell_something_else(column: str) -> None:
-    assert measure(column) is None
+    assert parse_measure(column) is None

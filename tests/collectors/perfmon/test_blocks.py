@@ -8,7 +8,7 @@ import pytest
 
 from sanpath.plugin import Event, Item, Rows
 from sanpath_collectors.perfmon import pdh
-from sanpath_collectors.perfmon.block import block_of
+from sanpath_collectors.perfmon.block import parse_block
 from sanpath_collectors.perfmon.reader import PerfMonLog
 
 COUNTERS = ("Disk Reads/sec", "Avg. Disk sec/Read", "Disk Writes/sec", "Current Disk Queue Length", "Split IO/Sec")
@@ -101,7 +101,7 @@ def test_a_comma_inside_a_cell_is_no_separator_of_tabs() -> None:
 def test_a_few_of_many_columns_are_read_together() -> None:
     """esxtop writes thousands of columns, of which few are of interest."""
     lines = [f'"01/15/2027 10:00:{row:02}",' + ",".join(f'"{row}.{cell}"' for cell in range(10)) for row in range(9)]
-    block = block_of("".join(f"{line}\r\n" for line in lines).encode(), ",", 11)
+    block = parse_block("".join(f"{line}\r\n" for line in lines).encode(), ",", 11)
     assert block is not None
     few, every = block.matrix([3, 10]), block.matrix(range(1, 11))
     assert few is not None
@@ -112,18 +112,18 @@ def test_a_few_of_many_columns_are_read_together() -> None:
 @pytest.mark.parametrize("fraction", ["", ".1", ".123", ".123456"])
 def test_times_are_those_of_single_rows(fraction: str) -> None:
     times = [f"{day} {hour}{fraction}" for day in ("02/28/2028", "02/29/2028") for hour in ("00:00:00", "23:59:59")]
-    block = block_of("".join(f'"{time}","1"\n' for time in times).encode(), ",", 2)
+    block = parse_block("".join(f'"{time}","1"\n' for time in times).encode(), ",", 2)
     assert block is not None
-    assert block.times_us.tolist() == [pdh.time_us(time.encode()) for time in times]
+    assert block.times_us.tolist() == [pdh.parse_time_us(time.encode()) for time in times]
 
 
 @pytest.mark.parametrize(
     "time", ["02/29/2027 10:00:00", "01/15/2027 24:00:00", "01/01/1970 00:00:00", "01/15/2027T10:00:00"]
 )
 def test_a_time_that_there_is_not_is_none_of_a_block(time: str) -> None:
-    assert pdh.time_us(time.encode()) is None
-    assert block_of(f'"{time}","1"\n'.encode() * 3, ",", 2) is None
+    assert pdh.parse_time_us(time.encode()) is None
+    assert parse_block(f'"{time}","1"\n'.encode() * 3, ",", 2) is None
 
 
 def test_a_row_shorter_than_a_time_is_none_of_a_block() -> None:
-    assert block_of(b'"01/15/2027 10:00:00","1"\n"",""\n', ",", 2) is None
+    assert parse_block(b'"01/15/2027 10:00:00","1"\n"",""\n', ",", 2) is None

@@ -20,7 +20,7 @@ from sanpath.plugin import CollectorError, Event, Item, ResultReader, Rows, Sour
 from sanpath.recorder.importing.importer import ImportRequest, import_file
 from sanpath.recording.reading.recording import Recording
 from sanpath_collectors.perfmon import names, pdh
-from sanpath_collectors.perfmon.columns import plan
+from sanpath_collectors.perfmon.columns import build_plan
 from sanpath_collectors.perfmon.reader import PerfMonLog
 
 CASES = Path(__file__).parent
@@ -228,7 +228,7 @@ def test_the_zone_of_the_header_makes_times_utc() -> None:
     )
     newest = max(moment for rows in read(content, reader) if isinstance(rows, Rows) for moment in rows.seen)
     assert reader.clock == "utc"
-    assert newest == pdh.time_us(b"11/20/2026 02:30:01.000")
+    assert newest == pdh.parse_time_us(b"11/20/2026 02:30:01.000")
 
 
 @pytest.mark.parametrize(
@@ -326,7 +326,7 @@ def test_only_what_is_wanted_is_converted() -> None:
     columns = [r"\\A\PhysicalDisk(0)\Disk Reads/sec", *(rf"\\A\Process(p#{n})\Thread Count" for n in range(3000))]
     items = read(log(columns, ["1", *["junk"] * 3000], ["1", *["junk"] * 3000]))
     assert last(items, "lun") == {"a/PhysicalDisk0": {"ops_read_total": 1}}
-    assert len(plan(["", *columns], "a").series) == 1
+    assert len(build_plan(["", *columns], "a").series) == 1
 
 
 def test_a_file_that_is_none_is_refused_with_what_to_do() -> None:
@@ -339,7 +339,7 @@ def test_a_file_that_is_none_is_refused_with_what_to_do() -> None:
 
 
 def test_a_line_without_an_end_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pdh, "LONGEST_LINE_BYTES", 1000)
+    monkeypatch.setattr(pdh, "MAX_LINE_BYTES", 1000)
     reader = PerfMonLog("p")
     for _ in range(9):
         assert list(reader.feed(b"x" * 100)) == []

@@ -11,20 +11,20 @@ from defusedxml.ElementTree import DefusedXMLParser
 
 from sanpath.plugin import CollectorError, Failure
 from sanpath_collectors.jetstress.document import Document, Row
-from sanpath_collectors.jetstress.parse import fold, measure
+from sanpath_collectors.jetstress.parse import fold, parse_measure
 
 _NAMES = ("name", "instance", "instancename", "databaseinstance", "database", "databasename", "logicaldisk")
-_LONGEST_TEXT = 1 << 20
+_MAX_TEXT_CHARACTERS = 1 << 20
 _MAX_DEPTH = 200
-"""Maximum depth of nested elements."""
+"""Largest depth of nested elements."""
 
 
 @dataclass(slots=True)
 class _Element:
     """An open element.
 
-    `section`: tags and titles of the surrounding elements, and its own. `values`: name and text of its attributes and
-    leaf elements. `size`: length of its text. `has_children`: it contains elements.
+    `section`: tags and titles of the surrounding elements and of itself. `values`: (name, text) of its attributes and
+    leaf elements. `size`: length of its text. `has_children`: whether it contains elements.
     """
 
     tag: str
@@ -35,22 +35,22 @@ class _Element:
     has_children: bool = False
 
 
-class XmlForm:
+class XmlParser:
     """Reads one XML file in chunks and retains only its document.
 
-    `elements`: folded tag → number of its elements. `cut`: the file ends too early or is damaged.
+    `elements`: folded tag → number of its elements. `is_truncated`: the file ends too early or is damaged.
     """
 
     def __init__(self) -> None:
         self.document = Document()
         self.elements: dict[str, int] = {}
-        self.cut = False
+        self.is_truncated = False
         self._open: list[_Element] = []
         self._parser = DefusedXMLParser(target=self, forbid_dtd=True)
 
     def feed(self, added: bytes) -> None:
         """Add a chunk. Raises CollectorError(UNREADABLE) when the file has a DTD."""
-        if self.cut:
+        if self.is_truncated:
             return
         try:
             self._parser.feed(added)
@@ -59,19 +59,19 @@ class XmlForm:
                 Failure.UNREADABLE, "has a DTD or entities, which no file of Jetstress has: they are not read"
             ) from error
         except (ParseError, ValueError, LookupError):
-            self.cut = True
+            self.is_truncated = True
 
     def finish(self) -> None:
-        """End the document; the file may end inside an element."""
-        if not self.cut:
+        """End the document. The file may end inside an element."""
+        if not self.is_truncated:
             try:
                 self._parser.close()
             except (ParseError, ValueError, LookupError):
-                self.cut = True
+                self.is_truncated = True
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         """Begin an element. The parser calls this."""
-        if self.cut:
+        if self.is_truncated:
             return
         name = fold(tag.rpartition("}")[2])
         self.elements[name] = self.elements.get(name, 0) + 1
@@ -81,20 +81,20 @@ class XmlForm:
         if len(self._open) < _MAX_DEPTH:
             title = next((fold(value) for key, value in values if key in ("name", "title", "heading")), "")
             outer = self._open[-1].section if self._open else ""
-            # A section is an element that contains elements; its tag or title identifies it.
+            # A section is an element that contains elements. Its tag or title identifies it.
             self._open.append(_Element(name, f"{outer} {name} {title}".strip(), values=values))
         else:
-            self.cut = True
+            self.is_truncated = True
 
     def data(self, text: str) -> None:
         """Add a piece of text to the open element. The parser calls this."""
-        if not self.cut and self._open and self._open[-1].size < _LONGEST_TEXT:
+        if not self.is_truncated and self._open and self._open[-1].size < _MAX_TEXT_CHARACTERS:
             self._open[-1].text.append(text)
             self._open[-1].size += len(text)
 
     def end(self, tag: str) -> None:  # noqa: ARG002 - the parser passes it
         """End an element. The parser calls this."""
-        if self.cut or not self._open:
+        if self.is_truncated or not self._open:
             return
         element = self._open.pop()
         text = "".join(element.text).strip()
@@ -103,7 +103,7 @@ class XmlForm:
                 if self._open:
                     self._open[-1].values.append((name, value))
             self.document.add_text(text)
-        if any(measure(name) or name.endswith("pages") for name, _ in element.values):
+        if any(parse_measure(name) or name.endswith("pages") for name, _ in element.values):
             cells = dict(element.values)
             label = next((cells[name] for name in _NAMES if name in cells), "")
             self.document.add_row(Row(element.section, label or element.tag, cells))
