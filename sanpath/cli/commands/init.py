@@ -40,28 +40,33 @@ _TOPOLOGY = """
 _COLUMNS = 110
 
 
+IntoOption = Annotated[Path, typer.Option("--into", help="The file to write; it must not exist.")]
+CollectorOption = Annotated[
+    list[str] | None, typer.Option("--collector", metavar="NAME", help="Only this collector; may be repeated.")
+]
+AskOption = Annotated[
+    bool | None,
+    typer.Option("--ask/--example", help="Ask for the sources and try each one, or write an example to fill in."),
+]
+YesOption = Annotated[
+    bool, typer.Option("--yes", help="Ask nothing: write the sources that this machine and --host show.")
+]
+HostOption = Annotated[
+    list[str] | None,
+    typer.Option("--host", metavar="HOST[:PORT]", help="With --yes: a switch to read by SNMP; may be repeated."),
+]
+CommunityOption = Annotated[
+    str, typer.Option("--community", metavar="REFERENCE", help="With --yes: env:NAME or file:PATH; default: public.")
+]
+
+
 def init(
-    into: Annotated[Path, typer.Option("--into", help="The file to write; it must not exist.")] = Path(
-        "sanpath.yaml"
-    ),
-    collector: Annotated[
-        list[str] | None, typer.Option("--collector", metavar="NAME", help="Only this collector; may be repeated.")
-    ] = None,
-    ask: Annotated[
-        bool | None,
-        typer.Option("--ask/--example", help="Ask for the sources and try each one, or write an example to fill in."),
-    ] = None,
-    yes: Annotated[
-        bool, typer.Option("--yes", help="Ask nothing: write the sources that this machine and --host show.")
-    ] = False,
-    host: Annotated[
-        list[str] | None,
-        typer.Option("--host", metavar="HOST[:PORT]", help="With --yes: a switch to read by SNMP; may be repeated."),
-    ] = None,
-    community: Annotated[
-        str,
-        typer.Option("--community", metavar="REFERENCE", help="With --yes: env:NAME or file:PATH; default: public."),
-    ] = "",
+    into: IntoOption = Path("sanpath.yaml"),
+    collector: CollectorOption = None,
+    ask: AskOption = None,
+    yes: YesOption = False,
+    host: HostOption = None,
+    community: CommunityOption = "",
 ) -> None:
     """Write a sanpath.yaml: ask for the sources, or write an example to fill in. No file is overwritten."""
     import sys

@@ -30,61 +30,71 @@ if TYPE_CHECKING:
     from sanpath.rulebook.site.options import Choice
 
 
+BeginArgument = Annotated[
+    Path,
+    typer.Argument(
+        parser=location,
+        metavar="PLAN|JOB|RECORDING",
+        help="A plan: the load, its target, and what may be tried at what cost. Or a job file of fio. Or a "
+        "recording: its load again, beginning with the experiment that separates the suspects of its verdict.",
+    ),
+]
+TargetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--target",
+        metavar="DEVICE",
+        help="With a recording or job file: the device, file or URI of an NBD export to test; repeat it for several.",
+    ),
+]
+SettingOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="With a recording or job file: a key of the plan, such as load.in_flight=16 or budget.seconds=120; "
+        "repeat it.",
+    ),
+]
+IntoOption = Annotated[
+    Path | None,
+    typer.Option("--into", parser=location, metavar="PATH", help="Recording. Default: named after the time."),
+]
+AfterOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--after",
+        parser=location,
+        metavar="RECORDING",
+        help="An earlier probe: repeat its load after you changed a setting, and show what that proves.",
+    ),
+]
+KneeOption = Annotated[
+    bool, typer.Option("--knee", help="Find the knee of throughput over outstanding I/Os, in few steps.")
+]
+ObjectiveOption = Annotated[
+    str, typer.Option("--objective", metavar="'p99<=2ms'", help="Find the highest load that keeps this latency.")
+]
+AllowWritesOption = Annotated[
+    bool, typer.Option("--allow-writes", help="The load may write, which destroys what is on the target.")
+]
+PrintOption = Annotated[
+    bool, typer.Option("--print", help="Only print the steps that the plan allows, as command lines.")
+]
+
+
 def probe(
-    begin: Annotated[
-        Path,
-        typer.Argument(
-            parser=location,
-            metavar="PLAN|JOB|RECORDING",
-            help="A plan: the load, its target, and what may be tried at what cost. Or a job file of fio. Or a "
-            "recording: its load again, beginning with the experiment that separates the suspects of its verdict.",
-        ),
-    ],
-    target: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--target",
-            metavar="DEVICE",
-            help="With a recording or job file: the device, file or URI of an NBD export to test; repeat it for "
-            "several.",
-        ),
-    ] = None,
-    setting: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="KEY=VALUE",
-            help="With a recording or job file: a key of the plan, such as load.in_flight=16 or budget.seconds=120; "
-            "repeat it.",
-        ),
-    ] = None,
+    begin: BeginArgument,
+    target: TargetOption = None,
+    setting: SettingOption = None,
     config: SourcesOption = None,
-    into: Annotated[
-        Path | None,
-        typer.Option("--into", parser=location, metavar="PATH", help="Recording. Default: named after the time."),
-    ] = None,
-    after: Annotated[
-        Path | None,
-        typer.Option(
-            "--after",
-            parser=location,
-            metavar="RECORDING",
-            help="An earlier probe: repeat its load after you changed a setting, and show what that proves.",
-        ),
-    ] = None,
-    knee: Annotated[
-        bool, typer.Option("--knee", help="Find the knee of throughput over outstanding I/Os, in few steps.")
-    ] = False,
-    objective: Annotated[
-        str, typer.Option("--objective", metavar="'p99<=2ms'", help="Find the highest load that keeps this latency.")
-    ] = "",
-    allow_writes: Annotated[
-        bool, typer.Option("--allow-writes", help="The load may write, which destroys what is on the target.")
-    ] = False,
+    into: IntoOption = None,
+    after: AfterOption = None,
+    knee: KneeOption = False,
+    objective: ObjectiveOption = "",
+    allow_writes: AllowWritesOption = False,
     only_sources: OnlySourcesOption = "",
-    print_only: Annotated[
-        bool, typer.Option("--print", help="Only print the steps that the plan allows, as command lines.")
-    ] = False,
+    print_only: PrintOption = False,
     form: FormatOption = Format.text,
     fail_on: FailOnOption = FailOn.never,
     rules: RulesOption = None,

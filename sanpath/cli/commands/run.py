@@ -24,47 +24,53 @@ from sanpath.cli.options import (
 from sanpath.cli.sessions.exporter import MetricsOption
 from sanpath.recording.storage.store import location
 
+LoadArgument = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[-- COMMAND]", help="The load generator to start, with its options."),
+]
+IntoOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--into",
+        parser=location,
+        metavar="PATH",
+        help="Recording folder, or its URL in a store. A running recording is joined, but only one "
+        "load can run in it. Default: a new folder, named after the time.",
+    ),
+]
+SecondsOption = Annotated[float | None, typer.Option("--for", help="End after this many seconds.", min=1)]
+ReaderOption = Annotated[
+    str | None, typer.Option("--load", help="Collector that reads COMMAND's output, if its name does not show it.")
+]
+HostsOption = Annotated[
+    str, typer.Option("--on", help="Hosts of the configuration that run COMMAND in lock-step, separated by commas.")
+]
+KeepOption = Annotated[
+    str,
+    typer.Option(
+        "--keep", metavar="TIME", help="Drop samples older than this, such as 90m, 24h or 7d. Default: keep all."
+    ),
+]
+WriterOption = Annotated[
+    str,
+    typer.Option(
+        "--writer",
+        metavar="NAME",
+        help="Name of this recorder in the recording; restart it with the same name. Default: name of its host.",
+    ),
+]
+
 
 def run(
-    load: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[-- COMMAND]", help="The load generator to start, with its options."),
-    ] = None,
+    load: LoadArgument = None,
     config: SourcesOption = None,
-    into: Annotated[
-        Path | None,
-        typer.Option(
-            "--into",
-            parser=location,
-            metavar="PATH",
-            help="Recording folder, or its URL in a store. A running recording is joined, but only one "
-            "load can run in it. Default: a new folder, named after the time.",
-        ),
-    ] = None,
-    seconds: Annotated[float | None, typer.Option("--for", help="End after this many seconds.", min=1)] = None,
+    into: IntoOption = None,
+    seconds: SecondsOption = None,
     only_sources: OnlySourcesOption = "",
-    reader: Annotated[
-        str | None,
-        typer.Option("--load", help="Collector that reads COMMAND's output, if its name does not show it."),
-    ] = None,
-    on: Annotated[
-        str,
-        typer.Option("--on", help="Hosts of the configuration that run COMMAND in lock-step, separated by commas."),
-    ] = "",
-    keep: Annotated[
-        str,
-        typer.Option(
-            "--keep", metavar="TIME", help="Drop samples older than this, such as 90m, 24h or 7d. Default: keep all."
-        ),
-    ] = "",
-    writer: Annotated[
-        str,
-        typer.Option(
-            "--writer",
-            metavar="NAME",
-            help="Name of this recorder in the recording; restart it with the same name. Default: name of its host.",
-        ),
-    ] = "",
+    reader: ReaderOption = None,
+    on: HostsOption = "",
+    keep: KeepOption = "",
+    writer: WriterOption = "",
     form: FormatOption = Format.text,
     fail_on: FailOnOption = FailOn.never,
     rules: RulesOption = None,

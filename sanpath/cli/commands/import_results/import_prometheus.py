@@ -15,46 +15,61 @@ if TYPE_CHECKING:
 _MAX_NOTES = 20
 
 
+UrlOption = Annotated[
+    str, typer.Option("--url", help="Address of the server, such as https://prometheus.example.com.")
+]
+IntoOption = Annotated[
+    Path,
+    typer.Option("--into", parser=location, metavar="PATH", help="Recording; it is created if it does not exist."),
+]
+FromOption = Annotated[
+    str | None,
+    typer.Option(
+        "--from", metavar="TIME", help="Such as 2026-01-31T14:00:00+01:00; default: start of the recording."
+    ),
+]
+ToOption = Annotated[
+    str | None, typer.Option("--to", metavar="TIME", help="In the same form; default: end of the recording.")
+]
+ProfileOption = Annotated[
+    list[str] | None, typer.Option("--profile", help="Exporter to read; default: all that are found.")
+]
+MatchOption = Annotated[
+    str | None, typer.Option("--match", help="Label matchers that select series, such as 'instance=~\"db7:.*\"'.")
+]
+BearerTokenOption = Annotated[
+    str | None, typer.Option("--bearer-token", metavar="REFERENCE", help="env:NAME, file:PATH or keyring:…")
+]
+UserOption = Annotated[str | None, typer.Option("--user", help="Account for basic authentication.")]
+PasswordOption = Annotated[
+    str | None, typer.Option("--password", metavar="REFERENCE", help="env:NAME, file:PATH or keyring:…")
+]
+TenantOption = Annotated[str | None, typer.Option("--tenant", help="Tenant of a shared server (Mimir).")]
+CaFileOption = Annotated[
+    Path | None, typer.Option("--ca-file", help="PEM file of the authority that signed the server's certificate.")
+]
+ClientCertificateOption = Annotated[
+    Path | None, typer.Option("--client-certificate", help="PEM file of a client certificate, if the server asks.")
+]
+ClientKeyOption = Annotated[Path | None, typer.Option("--client-key", help="PEM file of its key.")]
+TimeoutOption = Annotated[float, typer.Option("--timeout", help="Seconds that one answer may take.")]
+
+
 def import_prometheus(
-    url: Annotated[str, typer.Option("--url", help="Address of the server, such as https://prometheus.example.com.")],
-    into: Annotated[
-        Path,
-        typer.Option(
-            "--into", parser=location, metavar="PATH", help="Recording; it is created if it does not exist."
-        ),
-    ],
-    began: Annotated[
-        str | None,
-        typer.Option(
-            "--from", metavar="TIME", help="Such as 2026-01-31T14:00:00+01:00; default: start of the recording."
-        ),
-    ] = None,
-    ended: Annotated[
-        str | None, typer.Option("--to", metavar="TIME", help="In the same form; default: end of the recording.")
-    ] = None,
-    profile: Annotated[
-        list[str] | None, typer.Option("--profile", help="Exporter to read; default: all that are found.")
-    ] = None,
-    match: Annotated[
-        str | None, typer.Option("--match", help="Label matchers that select series, such as 'instance=~\"db7:.*\"'.")
-    ] = None,
-    bearer_token: Annotated[
-        str | None, typer.Option("--bearer-token", metavar="REFERENCE", help="env:NAME, file:PATH or keyring:…")
-    ] = None,
-    user: Annotated[str | None, typer.Option("--user", help="Account for basic authentication.")] = None,
-    password: Annotated[
-        str | None, typer.Option("--password", metavar="REFERENCE", help="env:NAME, file:PATH or keyring:…")
-    ] = None,
-    tenant: Annotated[str | None, typer.Option("--tenant", help="Tenant of a shared server (Mimir).")] = None,
-    ca_file: Annotated[
-        Path | None, typer.Option("--ca-file", help="PEM file of the authority that signed the server's certificate.")
-    ] = None,
-    client_certificate: Annotated[
-        Path | None,
-        typer.Option("--client-certificate", help="PEM file of a client certificate, if the server asks."),
-    ] = None,
-    client_key: Annotated[Path | None, typer.Option("--client-key", help="PEM file of its key.")] = None,
-    timeout: Annotated[float, typer.Option("--timeout", help="Seconds that one answer may take.")] = 60.0,
+    url: UrlOption,
+    into: IntoOption,
+    began: FromOption = None,
+    ended: ToOption = None,
+    profile: ProfileOption = None,
+    match: MatchOption = None,
+    bearer_token: BearerTokenOption = None,
+    user: UserOption = None,
+    password: PasswordOption = None,
+    tenant: TenantOption = None,
+    ca_file: CaFileOption = None,
+    client_certificate: ClientCertificateOption = None,
+    client_key: ClientKeyOption = None,
+    timeout: TimeoutOption = 60.0,
 ) -> None:
     """Add what a Prometheus server collected during a finished test to a recording."""
     from sanpath.config import source_from_keys

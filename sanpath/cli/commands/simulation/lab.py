@@ -52,50 +52,60 @@ def record(
     raise typer.Exit(_process("sanpath_testbed", "record", scenario, "--into", str(into), *seeded))
 
 
+FamiliesOption = Annotated[
+    str | None, typer.Option("--families", help="Names separated by commas, or all; default without --draws: all.")
+]
+DrawsOption = Annotated[int | None, typer.Option("--draws", min=1, help="How many draws of the generator.")]
+SeedsOption = Annotated[int, typer.Option("--seeds", min=1, help="How many cases of each family.")]
+FirstSeedOption = Annotated[int, typer.Option("--first-seed", help="The lowest seed.")]
+DefectsOption = Annotated[
+    str, typer.Option("--defects", help="Defects of the data: names separated by commas, all or none.")
+]
+DefectSeedsOption = Annotated[
+    int | None,
+    typer.Option("--defect-seeds", min=1, help="How many cases of each also get the defects; default: all."),
+]
+RelationsOption = Annotated[
+    str, typer.Option("--relations", help="Changes of draws that keep the right verdict: names, all or none.")
+]
+RelationDrawsOption = Annotated[
+    int | None, typer.Option("--relation-draws", min=1, help="How many draws are changed in this way; default: all.")
+]
+ExperimentsOption = Annotated[
+    int | None,
+    typer.Option("--experiments", min=1, help="For how many draws the proposed experiment is run; default: none."),
+]
+ProbesOption = Annotated[
+    int | None,
+    typer.Option("--probes", min=1, help="How many draws are probed if one step gives no verdict; default: none."),
+]
+KneesOption = Annotated[
+    int | None, typer.Option("--knees", min=1, help="For how many draws the knee is searched; default: none.")
+]
+WorkersOption = Annotated[int | None, typer.Option("--workers", min=1, help="Processes; default: one per core.")]
+OutcomesOption = Annotated[
+    Path, typer.Option("--keep", help="File with the outcomes so far; a run continues from it.")
+]
+ReportOption = Annotated[Path | None, typer.Option("--into", help="A Markdown file to write.")]
+
+
 @app.command("score", short_help="Show how often the verdict is right.")
 def score(
-    families: Annotated[
-        str | None,
-        typer.Option("--families", help="Names separated by commas, or all; default without --draws: all."),
-    ] = None,
-    draws: Annotated[int | None, typer.Option("--draws", min=1, help="How many draws of the generator.")] = None,
-    seeds: Annotated[int, typer.Option("--seeds", min=1, help="How many cases of each family.")] = 20,
-    first_seed: Annotated[int, typer.Option("--first-seed", help="The lowest seed.")] = 1,
-    defects: Annotated[
-        str, typer.Option("--defects", help="Defects of the data: names separated by commas, all or none.")
-    ] = "none",
-    defect_seeds: Annotated[
-        int | None,
-        typer.Option("--defect-seeds", min=1, help="How many cases of each also get the defects; default: all."),
-    ] = None,
-    relations: Annotated[
-        str, typer.Option("--relations", help="Changes of draws that keep the right verdict: names, all or none.")
-    ] = "none",
-    relation_draws: Annotated[
-        int | None,
-        typer.Option("--relation-draws", min=1, help="How many draws are changed in this way; default: all."),
-    ] = None,
-    experiments: Annotated[
-        int | None,
-        typer.Option(
-            "--experiments", min=1, help="For how many draws the proposed experiment is run; default: none."
-        ),
-    ] = None,
-    probes: Annotated[
-        int | None,
-        typer.Option(
-            "--probes", min=1, help="How many draws are probed if one step gives no verdict; default: none."
-        ),
-    ] = None,
-    knees: Annotated[
-        int | None, typer.Option("--knees", min=1, help="For how many draws the knee is searched; default: none.")
-    ] = None,
-    workers: Annotated[int | None, typer.Option("--workers", min=1, help="Processes; default: one per core.")] = None,
+    families: FamiliesOption = None,
+    draws: DrawsOption = None,
+    seeds: SeedsOption = 20,
+    first_seed: FirstSeedOption = 1,
+    defects: DefectsOption = "none",
+    defect_seeds: DefectSeedsOption = None,
+    relations: RelationsOption = "none",
+    relation_draws: RelationDrawsOption = None,
+    experiments: ExperimentsOption = None,
+    probes: ProbesOption = None,
+    knees: KneesOption = None,
+    workers: WorkersOption = None,
     cluster: ClusterOption = None,
-    keep: Annotated[
-        Path, typer.Option("--keep", help="File with the outcomes so far; a run continues from it.")
-    ] = Path("score.jsonl"),
-    into: Annotated[Path | None, typer.Option("--into", help="A Markdown file to write.")] = None,
+    keep: OutcomesOption = Path("score.jsonl"),
+    into: ReportOption = None,
 ) -> None:
     """Record and diagnose cases of random scenarios, and show how often the verdict is right."""
     options: dict[str, object] = {
