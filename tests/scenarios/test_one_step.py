@@ -9,7 +9,7 @@ import pytest
 from sanpath.diagnosis.model import Diagnosis
 from sanpath.facts.load.loads_from_samples import _offered
 from sanpath.facts.samples.step_samples import StepSamples
-from sanpath.verdict.evidence.likelihoods import full_queue
+from sanpath.verdict.evidence.likelihoods import full_queue_weight
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
 from tests.support.stories import NOTHING, fast, judged
 
@@ -77,8 +77,8 @@ def test_an_array_that_takes_long_is_not_acquitted_by_one_step(tmp_path: Path, m
 
 @pytest.mark.parametrize("depth", [16, 32, 64])
 def test_a_number_of_ios_that_is_a_usual_queue_depth_suggests_a_queue(depth: int) -> None:
-    assert full_queue(depth) > full_queue(1.2 * depth) + 2
-    assert full_queue(depth * 1.003) > full_queue(1.2 * depth) + 2
+    assert full_queue_weight(depth) > full_queue_weight(1.2 * depth) + 2
+    assert full_queue_weight(depth * 1.003) > full_queue_weight(1.2 * depth) + 2
 
 
 def behind_a_queue(folder: Path, admitted: int) -> Diagnosis:

@@ -1,4 +1,7 @@
-"""Log-likelihood ratios of readings: how much more probable a reading is if an element limits than if it does not."""
+"""Log-likelihood ratios of readings: how much more probable a reading is if an element limits than if it does not.
+
+Every function `…_weight` returns such a ratio, in natural logarithms: the weight of the reading as evidence.
+"""
 
 from __future__ import annotations
 
@@ -71,12 +74,12 @@ _EXPONENT_ERROR = 0.015
 """Standard error of the binary logarithm of a number of I/Os: one percent."""
 
 
-def normal(value: float, mean: float, error: float) -> float:
+def normal_density(value: float, mean: float, error: float) -> float:
     """Density of a normal distribution."""
     return exp(-(((value - mean) / error) ** 2) / 2) / (error * sqrt(2 * pi))
 
 
-def at_limit(utilisation: float, error: float = SWITCH_ERROR, bursts: float = BURSTS) -> float:
+def limit_weight(utilisation: float, error: float = SWITCH_ERROR, bursts: float = BURSTS) -> float:
     """Log-likelihood ratio of a utilisation: the element limits, or it does not.
 
     An element that does not limit is less probable the closer it is to its limit, because it delays I/Os when nearly
@@ -85,7 +88,7 @@ def at_limit(utilisation: float, error: float = SWITCH_ERROR, bursts: float = BU
     element is below its limit.
     """
     beyond = max(0.0, utilisation - 1) / (_EXCESS_SCALE * error)
-    limiting = normal(min(utilisation, 1.0), 1.0, error) * exp(-(beyond**2))
+    limiting = normal_density(min(utilisation, 1.0), 1.0, error) * exp(-(beyond**2))
     # From 60 % up, bursts are more probable the closer the mean is to the limit: sanpath's own choice.
     bursting = 2 * max(0.0, utilisation - 0.6) / 0.4 / 0.4 if utilisation <= 1.0 else 0.0
     density = (1 - bursts) * limiting + bursts * bursting + _MIN_DENSITY * min(1.0, max(utilisation, 0.01))
@@ -95,7 +98,7 @@ def at_limit(utilisation: float, error: float = SWITCH_ERROR, bursts: float = BU
 def busy_weight(busy_ratio: float) -> float:
     """Log-likelihood ratio of a processor's or thread's utilisation. One that limits works without a pause. In the
     mean of a step, only bursts can hide that."""
-    return at_limit(busy_ratio, PROCESSOR_ERROR, NO_BURSTS)
+    return limit_weight(busy_ratio, PROCESSOR_ERROR, NO_BURSTS)
 
 
 def event_weight(events: float, usual: float = 0.5) -> float:
@@ -129,7 +132,7 @@ def stall_weight(stall: float) -> float:
     return excess_weight(stall, _USUAL_STALL, 4.0)
 
 
-def full_queue(slots: float, offered: float = inf) -> float:
+def full_queue_weight(slots: float, offered: float = inf) -> float:
     """Log-likelihood ratio that an unread queue is full, given how many I/Os it would admit at once.
 
     `slots` is the time below the queue times throughput (Little's law). A queue admits at least one I/O. SAN disks
@@ -142,12 +145,12 @@ def full_queue(slots: float, offered: float = inf) -> float:
     sizes = (
         -_BELOW_ONE_SLOT_WEIGHT / (1 + below_one) - _SINGLE_SLOT_WEIGHT / (1 + single) - _FEW_SLOTS_WEIGHT / (1 + few)
     )
-    usual = usual_depth(slots)
+    usual = usual_depth_weight(slots)
     sizes += min(0.0, log(max(_MIN_DENSITY, _whole_number_density(slots)))) if slots >= 1 else 0.0
     return sizes + min(usual, usual * min(1.0, max(0.0, offered / max(slots, 1e-9) - 1) / _CLEARLY_WAITING))
 
 
-def free_slots(share: float, served_alone: float) -> float:
+def free_slots_weight(share: float, served_alone: float) -> float:
     """Log-likelihood ratio that a queue limits, given the time between its clock and the next one below, in a step in
     which it had free slots. `share`: ratio of that time to the latency.
 
@@ -168,24 +171,27 @@ def _whole_number_density(slots: float) -> float:
     For large numbers it is about one."""
     deepest = ceil(2 * slots) + 1
     return sum(
-        normal(slots, depth, (_ERROR_BELOW if slots < depth else _ERROR_ABOVE) * depth) for depth in range(1, deepest)
+        normal_density(slots, depth, (_ERROR_BELOW if slots < depth else _ERROR_ABOVE) * depth)
+        for depth in range(1, deepest)
     )
 
 
-def fewer_slots(in_flight: float) -> float:
+def fewer_slots_weight(in_flight: float) -> float:
     """Log-likelihood ratio that an unread queue has fewer slots than this number of I/Os."""
     limits, shares = zip(*_DEFAULT_DEPTHS, strict=True)
     return float(np.log(np.interp(log2(max(in_flight, 1.0)), np.log2(limits), shares)))
 
 
-def usual_depth(slots: float) -> float:
+def usual_depth_weight(slots: float) -> float:
     """Log-likelihood ratio of a number of I/Os by its distance to a power of two, because most queue depths are
     powers of two. 0 for a few I/Os, which are always close to one."""
     if slots < _MIN_DEFAULT_DEPTH:
         return 0.0
     exponent = log2(slots)
     return log(
-        _POWER_OF_TWO_SHARE * normal(exponent - round(exponent), 0.0, _EXPONENT_ERROR) + 1 - _POWER_OF_TWO_SHARE
+        _POWER_OF_TWO_SHARE * normal_density(exponent - round(exponent), 0.0, _EXPONENT_ERROR)
+        + 1
+        - _POWER_OF_TWO_SHARE
     )
 
 
@@ -193,5 +199,5 @@ def round_number_weight(rate: float) -> float:
     """Log-likelihood ratio that a person set a rate, given its distance to a round number."""
     half = 10.0 ** floor(log10(max(rate, 1e-9))) / 2
     nearest = half * round(rate / half)
-    density_per_number = normal(log(rate / nearest), 0.0, _RATE_LOG_ERROR) * log(10) / _ROUND_PER_DECADE
+    density_per_number = normal_density(log(rate / nearest), 0.0, _RATE_LOG_ERROR) * log(10) / _ROUND_PER_DECADE
     return log(1 - _ROUND_SHARE + _ROUND_SHARE * density_per_number)

@@ -14,7 +14,7 @@ from sanpath.facts.table import FactRow, number
 from sanpath.model import Layer
 from sanpath.topology.paths import array_of, unread_ports_of_parts
 from sanpath.units import duration, percent
-from sanpath.verdict.evidence.likelihoods import NO_BURSTS, UNEXPLAINED, at_limit, excess_weight
+from sanpath.verdict.evidence.likelihoods import NO_BURSTS, UNEXPLAINED, excess_weight, limit_weight
 from sanpath.verdict.evidence.step import array_slowed_down
 from sanpath.verdict.hypotheses.claim import (
     UNREAD,
@@ -26,8 +26,8 @@ from sanpath.verdict.hypotheses.claim import (
     share_gone,
     taken_from_others,
 )
-from sanpath.verdict.hypotheses.queues import use_below_full_queue
-from sanpath.verdict.hypotheses.unread_queues import below_last_clock, slots_are_unread, with_free_slots
+from sanpath.verdict.hypotheses.queues import array_utilisation_evidence
+from sanpath.verdict.hypotheses.unread_queues import below_last_clock, free_slots_evidence, slots_are_unread
 from sanpath.verdict.places.host_queues import DEPTH_ERROR, below_queues
 from sanpath.verdict.places.processors import follows_load, is_background_busy
 from sanpath.verdict.places.table import PlaceTable
@@ -129,7 +129,7 @@ def _before_clock(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:
     yield from _read_late(table)
     between = below_last_clock(table)
     idles = slots_are_unread(table) and not _serves_one_at_a_time(table, between)
-    if idles and (single := with_free_slots(table, between)) is not None and single.weight > 0:
+    if idles and (single := free_slots_evidence(table, between)) is not None and single.weight > 0:
         yield replace(single, weight=-single.weight)
     processors = _utilisations(table, row, *_PROCESSORS)
     if (full := max(processors, key=lambda evidence: evidence.weight, default=None)) is not None:
@@ -149,7 +149,7 @@ def _device_slots(table: PlaceTable) -> Iterator[Evidence]:
     volumes = volumes_of(table.facts.topology, table.load, table.facts.tables)
     rows = [each for each in table.rows("volume") if each["entity"] in volumes]
     used = max((number(each, "device_slots_ratio") for each in rows), default=0.0)
-    if (weight := at_limit(used, DEPTH_ERROR, NO_BURSTS)) > 0:
+    if (weight := limit_weight(used, DEPTH_ERROR, NO_BURSTS)) > 0:
         words = f"the block device behind the volume has {percent(used)} of its slots in use: other I/Os wait for one"
         yield Evidence(words, weight)
 
@@ -188,7 +188,7 @@ def _utilisations(table: PlaceTable, row: FactRow, *facts: str) -> Iterator[Evid
     for fact in facts:
         if is_flash and fact == _MEDIA and not _is_in_proportion(table, row, fact):
             continue
-        if (used := row.get(fact)) is None or (weight := at_limit(float(used), bursts=NO_BURSTS)) <= 0:
+        if (used := row.get(fact)) is None or (weight := limit_weight(float(used), bursts=NO_BURSTS)) <= 0:
             continue
         if fact == _WRITE_CACHE or not _is_background_busy(table, row, fact):
             yield Evidence(f"{_UTILISATION_NAMES[fact].format(row['entity'])} at {percent(float(used))}", weight)
@@ -217,7 +217,7 @@ def _parts(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:
     # The mean of a controller hides a full core, and work that runs on one core only.
     busiest = max(number(row, fact) for fact in (*served, _CORE))
     least = _UNREPORTED_PART_WEIGHT if row.get(_CORE) is not None else _UNREPORTED_PART_WEIGHT / 2
-    weight = max(least, at_limit(busiest, bursts=NO_BURSTS))
+    weight = max(least, limit_weight(busiest, bursts=NO_BURSTS))
     if weight < 0:
         yield Evidence(f"controllers and media of {row['entity']} are at most at {percent(busiest)}", weight)
 
@@ -234,10 +234,10 @@ def _evidence_inside(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:
     yield from _parts(table, row)
     yield from taken_from_others(table)
     yield from _without_queue(table)
-    yield from use_below_full_queue(table)
+    yield from array_utilisation_evidence(table)
     # It is busy only while an I/O is inside (utilisation law).
     inside = table.in_flight_inside("array_queue", "array_service") / max(1e-3, 1 - table.others_share)
-    if (weight := at_limit(min(1.0, inside), DEPTH_ERROR)) < 0:
+    if (weight := limit_weight(min(1.0, inside), DEPTH_ERROR)) < 0:
         yield Evidence(f"{inside:.2f} I/Os are inside on average, so it is idle at times", max(_MIN_IDLE, weight))
 
 

@@ -10,7 +10,7 @@ from sanpath.facts.storage.load_volumes import volumes_of
 from sanpath.facts.table import number
 from sanpath.topology.paths import only_host
 from sanpath.units import duration, percent
-from sanpath.verdict.evidence.likelihoods import at_limit, excess_weight
+from sanpath.verdict.evidence.likelihoods import excess_weight, limit_weight
 from sanpath.verdict.hypotheses.claim import Claim, Evidence, conclusion_of, weighed
 from sanpath.verdict.places.path_links import COINCIDENT
 from sanpath.verdict.places.set_limits import REACHED, configured_limits, limited_ratio
@@ -75,13 +75,13 @@ def _reached_limits(table: PlaceTable) -> Iterator[tuple[_Limit, str, float]]:
         of_wait = excess_weight(waited / latency, _USUAL_CAP, _MAX_WAIT_WEIGHT)
         reached = [limit for limit in limits if limit.ratio >= REACHED]
         for limit in reached or [_Limit(0.0, str(array["entity"]), "a QoS limit")]:
-            weight = at_limit(limit.ratio, _LIMIT_ERROR) if reached else of_wait
+            weight = limit_weight(limit.ratio, _LIMIT_ERROR) if reached else of_wait
             yield limit, f"{wait} in {limit.entity} because {limit.words} is reached there", max(0.0, weight)
     elif array is None or array["qos_limit_seconds"] is None:
         # An array that does not report how long I/Os wait for its limits may still enforce them.
         for limit in limits:
             state = "reached" if limit.ratio >= REACHED else f"{percent(limit.ratio)} used"
-            yield limit, f"{limit.words} of {limit.entity} is {state}", at_limit(limit.ratio, _LIMIT_ERROR)
+            yield limit, f"{limit.words} of {limit.entity} is {state}", limit_weight(limit.ratio, _LIMIT_ERROR)
 
 
 def _fullest(limits: Iterable[_Limit], least: float) -> list[_Limit]:

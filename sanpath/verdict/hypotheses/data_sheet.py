@@ -12,7 +12,7 @@ from sanpath.facts.figures.promises import Promise, promises_of
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import volumes_of
 from sanpath.units import percent
-from sanpath.verdict.evidence.likelihoods import at_limit
+from sanpath.verdict.evidence.likelihoods import limit_weight
 from sanpath.verdict.hypotheses.claim import SELDOM, Claim, Conclusion, Evidence, conclusion_of, next_limit
 from sanpath.verdict.places.table import PlaceTable
 
@@ -40,7 +40,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     promises = [p for p in _promises(table, table.load) if highest[p.entity] <= BEATEN_RATIO]
     promises.sort(key=lambda promise: -promise.used_ratio)
     for promise in promises:
-        evidence = [Evidence(str(promise), at_limit(min(1.0, promise.used_ratio), _PROMISE_ERROR))]
+        evidence = [Evidence(str(promise), limit_weight(min(1.0, promise.used_ratio), _PROMISE_ERROR))]
         if promise.used_ratio > 1:
             beyond = log(promise.used_ratio) / _DEVICE_ERROR
             evidence.append(Evidence("that is more than it promises", -(beyond**2) / 2))

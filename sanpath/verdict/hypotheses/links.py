@@ -21,7 +21,7 @@ from sanpath.facts.table import FactValue, number
 from sanpath.model import Layer
 from sanpath.topology.paths import IoPath, hosts_of_all
 from sanpath.units import bandwidth, counted, percent
-from sanpath.verdict.evidence.likelihoods import BURSTS, NO_BURSTS, UNEXPLAINED, at_limit, stall_weight
+from sanpath.verdict.evidence.likelihoods import BURSTS, NO_BURSTS, UNEXPLAINED, limit_weight, stall_weight
 from sanpath.verdict.evidence.step import flat_throughput_words
 from sanpath.verdict.hypotheses.claim import (
     SELDOM,
@@ -101,7 +101,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
 
 def _evidence(table: PlaceTable, link: PathLink, use_probability: float) -> Iterator[Evidence]:
     """Evidence for and against a full link. `use_probability`: that the test uses it."""
-    weight = at_limit(link.filled, link.error, NO_BURSTS if link.is_steady else BURSTS)
+    weight = limit_weight(link.filled, link.error, NO_BURSTS if link.is_steady else BURSTS)
     if link.cables:
         port = table.facts.topology.entities[link.cables[0].switch_port]
         is_speed_known = port.kind == "switch_port" or port.attributes.get("speed_bits_per_second") is not None

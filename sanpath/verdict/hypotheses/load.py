@@ -9,7 +9,7 @@ from sanpath.facts.load.loads import FLAT, LoadFacts
 from sanpath.facts.table import number
 from sanpath.units import count, duration, iops, kibibytes, percent
 from sanpath.verdict.evidence.healthy import met_rate, rate_error, rate_in_words, requested_rate
-from sanpath.verdict.evidence.likelihoods import normal, round_number_weight
+from sanpath.verdict.evidence.likelihoods import normal_density, round_number_weight
 from sanpath.verdict.evidence.outstanding import idle_weight, saturation_weight
 from sanpath.verdict.evidence.tail import tail_weight
 from sanpath.verdict.evidence.variation import held_back_ratio, slowdown_weight
@@ -107,7 +107,7 @@ def _demand(table: PlaceTable) -> Claim:
     evidence = [*_outstanding_evidence(table, subject), *_configured_rate_evidence(table)]
     if (rate := requested_rate(table.facts, table.load)) is not None:
         error = hypot(_RATE_ERROR, rate_error(table.facts, table.load))
-        density_of_rate = normal(min(rate.reached_ratio, 1.0), 1.0, error)
+        density_of_rate = normal_density(min(rate.reached_ratio, 1.0), 1.0, error)
         evidence.append(Evidence(rate_in_words(rate), log(_REACHED_SHARE * density_of_rate + 1 - _REACHED_SHARE)))
         if met_rate(table.facts, table.load) is not None:
             because = [f"{rate_in_words(rate)}, with {because[0]}"]
@@ -144,7 +144,9 @@ def _outstanding_evidence(table: PlaceTable, subject: str) -> Iterator[Evidence]
         yield Evidence(f"{subject} are outstanding", _GAIN_WEIGHT * log(most_gain))
         return
     # Every ratio below full is equally probable: a load may request any smaller amount.
-    density = 1 / (1 - FILLED_ERROR) if ratio < 1 - 2 * FILLED_ERROR else normal(ratio, 0.9, FILLED_ERROR) / 10
+    density = (
+        1 / (1 - FILLED_ERROR) if ratio < 1 - 2 * FILLED_ERROR else normal_density(ratio, 0.9, FILLED_ERROR) / 10
+    )
     yield Evidence(
         f"{subject} are outstanding", log(max(density, 1e-3) / density_of_others(ratio, table.blocked_ratio))
     )

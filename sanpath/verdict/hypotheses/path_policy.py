@@ -11,7 +11,7 @@ from sanpath.catalogue.values import ADAPTIVE_POLICIES, IN_TURN_POLICIES, SINGLE
 from sanpath.facts.fabric.load_shares import IN_USE
 from sanpath.facts.table import FactRow, number
 from sanpath.units import bandwidth, count, duration, in_series, percent
-from sanpath.verdict.evidence.likelihoods import UNEXPLAINED, at_limit, normal
+from sanpath.verdict.evidence.likelihoods import UNEXPLAINED, limit_weight, normal_density
 from sanpath.verdict.hypotheses.claim import SELDOM, UNREAD, Claim, Evidence, conclusion_of
 from sanpath.verdict.places.host_queues import wait_at
 from sanpath.verdict.places.path_links import PathLink, path_links
@@ -87,7 +87,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         busy = f"move {percent(total)} of what one carries"
         if luns < 2:
             # The policy may also use one path until it fails. Then the links carry exactly one.
-            weight = at_limit(total, used[0].error)
+            weight = limit_weight(total, used[0].error)
     if len(by_host) == 1:
         carried = "one link carries" if luns < 2 else f"{count(luns)} LUNs use of them at once"
         words = f"{len(links)} links of the {used[0].side} {busy}: together what {carried}"
@@ -118,9 +118,11 @@ def in_turn_weight(total: float, luns: int, links: int) -> float:
 
     Two LUNs that meet on one link slow each other down, so that they may stay on the same link.
     """
-    density = normal(total, *_usual_total(luns, links))
+    density = normal_density(total, *_usual_total(luns, links))
     if luns == 2:
-        density = (1 - _SAME_LINK_PROBABILITY) * density + _SAME_LINK_PROBABILITY * normal(total, *_ONE_LUN_TOTAL)
+        density = (1 - _SAME_LINK_PROBABILITY) * density + _SAME_LINK_PROBABILITY * normal_density(
+            total, *_ONE_LUN_TOTAL
+        )
     return log((_USUAL_TOTAL_PROBABILITY * density + _UNUSUAL_TOTAL_DENSITY) / _NOT_IN_TURN_DENSITY)
 
 

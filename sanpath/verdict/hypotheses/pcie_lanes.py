@@ -7,7 +7,7 @@ from math import isclose
 
 from sanpath.facts.table import number
 from sanpath.units import bandwidth
-from sanpath.verdict.evidence.likelihoods import at_limit
+from sanpath.verdict.evidence.likelihoods import limit_weight
 from sanpath.verdict.evidence.step import flat_throughput_words
 from sanpath.verdict.hypotheses.claim import SELDOM, Claim, Evidence, conclusion_of
 from sanpath.verdict.places.table import PlaceTable
@@ -30,7 +30,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         rows = [row for row in rows if row not in ports]
         names = [str(row["entity"]) for row in ports]
         words = f"{bandwidth(used * lanes)} cross PCIe lanes of {bandwidth(lanes)}: packets leave some 90 % for data"
-        evidence = [Evidence(words, at_limit(used / _DATA_RATIO, _ERROR))]
+        evidence = [Evidence(words, limit_weight(used / _DATA_RATIO, _ERROR))]
         because = (words, *filter(None, (flat_throughput_words(table.facts, table.load),)))
         conclude = conclusion_of(table, "host", because, _OVERTURN, coincident=tuple(names[1:]), utilisation=used)
         yield Claim("pcie", names[0], table.transfer, evidence, conclude, SELDOM, may_explain=table.before_transfer)

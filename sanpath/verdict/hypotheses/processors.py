@@ -10,7 +10,7 @@ from sanpath.facts.facts import Facts
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, number
 from sanpath.units import count, duration, iops, percent
-from sanpath.verdict.evidence.likelihoods import PROCESSOR_ERROR, at_limit, busy_weight, run_queue_weight
+from sanpath.verdict.evidence.likelihoods import PROCESSOR_ERROR, busy_weight, limit_weight, run_queue_weight
 from sanpath.verdict.evidence.outstanding import saturation_weight
 from sanpath.verdict.evidence.variation import slowdown_weight
 from sanpath.verdict.hypotheses.claim import SELDOM, Claim, Evidence, Growth, conclusion_of, load_claim, weighed
@@ -118,9 +118,9 @@ def _generator(table: PlaceTable) -> Claim:
             elif (of_one_thread := _usual_cost_weight(ops)) < weight:
                 words, weight = f"its threads start {iops(ops)} together", of_one_thread
     else:
-        words, weight = cpu_words, at_limit(cpu_ratio, PROCESSOR_ERROR)
+        words, weight = cpu_words, limit_weight(cpu_ratio, PROCESSOR_ERROR)
     is_shared, place, machine = cpu_ratio is None, "", None
-    of_quota = at_limit(quota_ratio, PROCESSOR_ERROR) if quota_words else 0.0
+    of_quota = limit_weight(quota_ratio, PROCESSOR_ERROR) if quota_words else 0.0
     of_wait, wait_words, waits_on = _waits_for_core(table)
     if quota_words and of_quota > weight:
         # All processes share a quota, and it holds them back even if cores are idle.
@@ -311,7 +311,7 @@ def _core_wait_weight(ran: float, waiting: float) -> float:
     """Log-likelihood ratio that the wait for a core limits a thread with several I/Os outstanding. It never sleeps
     then: it runs or waits all the time (`ran`, `waiting`: shares of the time). It may also take turns, in batches,
     with what serves its I/Os: then it sleeps like a thread with a single I/O."""
-    never_sleeps = (1 - _BATCHING_SHARE) * exp(at_limit(min(1.0, ran + waiting), _THREAD_ERROR))
+    never_sleeps = (1 - _BATCHING_SHARE) * exp(limit_weight(min(1.0, ran + waiting), _THREAD_ERROR))
     return log(never_sleeps + _BATCHING_SHARE * exp(run_queue_weight(waiting)))
 
 

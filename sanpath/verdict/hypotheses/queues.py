@@ -10,7 +10,7 @@ from sanpath.facts.load.loads import AT_LEAST_AS_FAST, LoadFacts
 from sanpath.facts.storage.load_volumes import SHARED
 from sanpath.facts.table import FactRow, number
 from sanpath.units import count, duration, percent
-from sanpath.verdict.evidence.likelihoods import NO_BURSTS, UNEXPLAINED, at_limit, full_queue
+from sanpath.verdict.evidence.likelihoods import NO_BURSTS, UNEXPLAINED, full_queue_weight, limit_weight
 from sanpath.verdict.hypotheses.claim import (
     Claim,
     Conclusion,
@@ -114,12 +114,12 @@ def _reported_use(table: PlaceTable) -> tuple[float, str]:
     return max(uses, default=(0.0, ""))
 
 
-def use_below_full_queue(table: PlaceTable) -> Iterator[Evidence]:
+def array_utilisation_evidence(table: PlaceTable) -> Iterator[Evidence]:
     """Evidence for an array whose servers are busy all the time, because I/Os wait there although a full queue of the
     host admits only a few."""
     queues = [segment for segment in table.segments if segment.queue is not None and segment.queue.holds_back]
     slots = min((segment.slots for segment in queues if segment.slots), default=0.0)
-    if (weight := min(_MAX_BUSY_WEIGHT, at_limit(use := _use_below(table, slots), DEPTH_ERROR, NO_BURSTS))) > 0:
+    if (weight := min(_MAX_BUSY_WEIGHT, limit_weight(use := _use_below(table, slots), DEPTH_ERROR, NO_BURSTS))) > 0:
         yield Evidence(_use_words(table, use), weight)
 
 
@@ -193,12 +193,14 @@ def _slots_evidence(table: PlaceTable, segment: LatencySegment, queue: HostQueue
         # I/Os that wait above several devices need not wait for this one.
         most = inf if queue.in_slots is None else _MAX_ONE_OF_SEVERAL_WEIGHT
         # It may admit fewer I/Os than its depth. A number smaller than any queue admits is even less probable.
-        least = _MIN_SLOTS_WEIGHT + min(0.0, full_queue(segment.filled_ratio * segment.slots))
-        weight = min(most, max(least, at_limit(segment.filled_ratio, error)))
+        least = _MIN_SLOTS_WEIGHT + min(0.0, full_queue_weight(segment.filled_ratio * segment.slots))
+        weight = min(most, max(least, limit_weight(segment.filled_ratio, error)))
         yield Evidence(words, weight, about_slots=True)
     else:
         words = f"{below:.1f} I/Os are below it on average, and its queue depth is not measured"
-        yield Evidence(words, _DEPTH_UNKNOWN_WEIGHT + full_queue(below, table.facts.in_flight_in(table.load.step)))
+        yield Evidence(
+            words, _DEPTH_UNKNOWN_WEIGHT + full_queue_weight(below, table.facts.in_flight_in(table.load.step))
+        )
         if segment is table.segments[0] and _too_many_for_threads(table, queue):
             words = f"{count(queue.waiting)} I/Os wait above it: a thread that waits for a slot submits no more"
             yield Evidence(words, _TOO_MANY_WAITING_WEIGHT)
@@ -245,7 +247,7 @@ def fullness(table: PlaceTable, segment: LatencySegment) -> float:
             other_steps_weight = min(other_steps_weight, _FULL_HELD_MORE_WEIGHT)
         elif _differ(queue, other) and is_held_back(other, load):
             other_steps_weight = min(other_steps_weight, _FULL_HELD_FEWER_WEIGHT)
-    return full_queue(in_slots, table.facts.in_flight_in(table.load.step)) + other_steps_weight
+    return full_queue_weight(in_slots, table.facts.in_flight_in(table.load.step)) + other_steps_weight
 
 
 def _differ(queue: HostQueue, other: HostQueue) -> bool:

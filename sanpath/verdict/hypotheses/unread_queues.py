@@ -13,7 +13,12 @@ from sanpath.facts.storage.load_volumes import busy_luns
 from sanpath.facts.table import number
 from sanpath.topology.paths import machines_of
 from sanpath.units import count, duration, outstanding
-from sanpath.verdict.evidence.likelihoods import at_limit, fewer_slots, free_slots, full_queue
+from sanpath.verdict.evidence.likelihoods import (
+    fewer_slots_weight,
+    free_slots_weight,
+    full_queue_weight,
+    limit_weight,
+)
 from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Evidence, conclusion_of
 from sanpath.verdict.hypotheses.queues import OVERTURN, is_held_back, other_steps_evidence, waiting_below
 from sanpath.verdict.places.host_queues import DEPTH_ERROR, HostQueue, devices_with_unread_slots, in_slots_of
@@ -68,7 +73,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     if rows:
         row = max(rows, key=lambda row: number(row, "queue_filled_ratio"))
         words = f"{count(number(row, 'in_flight'))} of {count(number(row, 'queue_depth'))} of its slots are in use"
-        weight, entity = at_limit(number(row, "queue_filled_ratio"), DEPTH_ERROR), str(row["entity"])
+        weight, entity = limit_weight(number(row, "queue_filled_ratio"), DEPTH_ERROR), str(row["entity"])
         # I/Os that wait for a slot of the adapter wait in the kernel, above the device's clock.
         explains |= table.indices("host_queue")
         slots = ()
@@ -92,7 +97,7 @@ def _in_device(table: PlaceTable, queue: HostQueue) -> Evidence:
     """Evidence about an initiator for which I/Os wait above a device: what it lets through is in the device."""
     admitted = in_slots_of(table.facts, table.load, queue)
     words = f"{admitted:.1f} I/Os are in {queue.entity} on average, which are all that it lets through there"
-    return Evidence(words, full_queue(admitted, table.facts.in_flight_in(table.load.step)))
+    return Evidence(words, full_queue_weight(admitted, table.facts.in_flight_in(table.load.step)))
 
 
 def waits_with_free_slots(table: PlaceTable, segment: LatencySegment) -> bool:
@@ -143,15 +148,15 @@ def _slot_evidence(table: PlaceTable, index: int, queues: int = 1, depth: float 
         words = f"{slots:.1f} I/Os are below{each} on average"
         if depth:
             words += f", of {count(depth)} slots"
-            yield Evidence(words, max(_MIN_SETTING_WEIGHT, at_limit(slots / depth, _BELOW_ERROR)))
+            yield Evidence(words, max(_MIN_SETTING_WEIGHT, limit_weight(slots / depth, _BELOW_ERROR)))
         else:
-            yield Evidence(words, full_queue(slots, table.facts.in_flight_in(table.load.step) / queues))
+            yield Evidence(words, full_queue_weight(slots, table.facts.in_flight_in(table.load.step) / queues))
     elif depth and (in_flight := table.facts.in_flight_in(table.load.step)) < depth:
         words = f"{count(in_flight)} I/Os are outstanding in all, and{each} has {count(depth)} slots"
-        yield Evidence(words, min(0.0, max(_MIN_SETTING_WEIGHT, at_limit(in_flight / depth, _BELOW_ERROR))))
+        yield Evidence(words, min(0.0, max(_MIN_SETTING_WEIGHT, limit_weight(in_flight / depth, _BELOW_ERROR))))
     elif not depth and (in_flight := _min_in_flight(table) / queues) > 0:
         words = f"{count(in_flight)} outstanding I/Os are enough for this throughput, and most queues admit more"
-        yield Evidence(words, fewer_slots(in_flight))
+        yield Evidence(words, fewer_slots_weight(in_flight))
 
 
 def _other_steps_evidence(
@@ -159,7 +164,7 @@ def _other_steps_evidence(
 ) -> Iterator[Evidence]:
     """Evidence from other steps about an unread queue. A step in which no time remains between the clocks supports no
     limiting place, so it adds no weight."""
-    if (found := with_free_slots(table, explains, of_adapter=of_adapter)) is not None and found.weight < 0:
+    if (found := free_slots_evidence(table, explains, of_adapter=of_adapter)) is not None and found.weight < 0:
         yield found
     yield from _number_evidence(table, explains, of_adapter=of_adapter)
 
@@ -234,7 +239,7 @@ def _held_below(facts: Facts, load: LoadFacts, kinds: Set[str]) -> tuple[float, 
     return held, waits
 
 
-def with_free_slots(table: PlaceTable, explains: frozenset[int], *, of_adapter: bool = False) -> Evidence | None:
+def free_slots_evidence(table: PlaceTable, explains: frozenset[int], *, of_adapter: bool = False) -> Evidence | None:
     """Evidence about an unread queue from a step in which each of a few I/Os found a free slot.
 
     In that step, the time between the clocks of host and array is not a wait for a slot. The weight compares a queue
@@ -254,7 +259,7 @@ def with_free_slots(table: PlaceTable, explains: frozenset[int], *, of_adapter: 
     served_alone = 1 / facts.ops_per_second_in(table.load.step) / fewest.latency_seconds
     seconds = duration(sum(segment.middle for segment in between))
     words = f"with {outstanding(round(in_flight))}, {seconds} pass between the clocks"
-    return Evidence(words, fmean(free_slots(min(1.0, max(0.0, share)), served_alone) for share in bounds))
+    return Evidence(words, fmean(free_slots_weight(min(1.0, max(0.0, share)), served_alone) for share in bounds))
 
 
 def _min_in_flight(table: PlaceTable) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sanpath.facts.table import FactRow, number
 from sanpath.units import counted, percent
-from sanpath.verdict.evidence.likelihoods import at_limit, busy_weight
+from sanpath.verdict.evidence.likelihoods import busy_weight, limit_weight
 from sanpath.verdict.hypotheses.claim import SELDOM, Claim, Evidence, conclusion_of
 from sanpath.verdict.places.table import PlaceTable
 
@@ -36,7 +36,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
 
 def _limit(table: PlaceTable, row: FactRow, ratio: float) -> Claim:
     entity = str(row["entity"])
-    evidence = (Evidence(f"{percent(ratio)} of its limit of {row['limit']}", at_limit(ratio)),)
+    evidence = (Evidence(f"{percent(ratio)} of its limit of {row['limit']}", limit_weight(ratio)),)
     explains, members = table.indices("host_queue") | table.gaps, number(row, "limit_members")
     shared = f" for {members:.0f} disks together" if members else ""
     because = [f"{entity} has a limit of {row['limit']}{shared}, and it is reached"]

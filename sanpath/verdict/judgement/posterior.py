@@ -17,7 +17,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from sanpath.facts.load.loads import LoadFacts
-from sanpath.verdict.evidence.likelihoods import UNEXPLAINED, at_limit, normal
+from sanpath.verdict.evidence.likelihoods import UNEXPLAINED, limit_weight, normal_density
 from sanpath.verdict.hypotheses import (
     array,
     array_limits,
@@ -221,7 +221,7 @@ def _full_queues_score(table: PlaceTable, claim: Claim) -> float:
     for index, segment in enumerate(table.segments[: max(claim.explains, default=0)]):
         if index in claim.may_explain or segment.queue is None or not segment.filled_ratio:
             continue
-        if (weight := at_limit(segment.filled_ratio, DEPTH_ERROR)) > 0:
+        if (weight := limit_weight(segment.filled_ratio, DEPTH_ERROR)) > 0:
             is_at_knee = not segment.queue.holds_back and queues.is_at_knee(table, segment.queue)
             score += weight * (1.0 if is_at_knee else _full_because_of_below(segment))
     return score
@@ -375,18 +375,18 @@ def _scaling_score(table: PlaceTable, claim: Claim) -> float:
         elasticity, error = min(1.0, slope.elasticity), hypot(slope.error, _SLOPE_ERROR / max(1.0, doublings))
         # A full element divides its throughput among its users. With more I/Os the test takes from others: at most
         # their share (first come, first served), and nothing if they need a fixed rate.
-        flat = 0.9 * fmean(normal(elasticity, mean, error) for mean in _taken_elasticities(claim))
+        flat = 0.9 * fmean(normal_density(elasticity, mean, error) for mean in _taken_elasticities(claim))
         flat += 0.01 if elasticity >= _FALLING else _FALL_DENSITY
         falls = _REPEATED_FALL_DENSITY if table.falls_each_time(slope.other_load) else _FALL_DENSITY
-        follows = 0.4 * normal(elasticity, 1.0, error + 0.05) + (0.5 if elasticity >= _FALLING else falls)
+        follows = 0.4 * normal_density(elasticity, 1.0, error + 0.05) + (0.5 if elasticity >= _FALLING else falls)
         score += log(_by_growth(claim, flat, follows))
     if (slope := table.towards_fewer) is not None:
         elasticity, error = min(1.0, slope.elasticity), hypot(slope.error, _SLOPE_ERROR)
-        flat = 0.4 * fmean(normal(elasticity, mean, 2 * error) for mean in _taken_elasticities(claim))
+        flat = 0.4 * fmean(normal_density(elasticity, mean, 2 * error) for mean in _taken_elasticities(claim))
         flat += 0.5 if elasticity >= _FALLING else _THRASHING_DENSITY
         # Far from any limit, more I/Os do not make an I/O slower.
-        exactly = normal(elasticity, 1.0, slope.error)
-        follows = 0.95 * (exactly + normal(elasticity, 1.0, error + 0.05)) / 2
+        exactly = normal_density(elasticity, 1.0, slope.error)
+        follows = 0.95 * (exactly + normal_density(elasticity, 1.0, error + 0.05)) / 2
         # Something may have begun since then. More I/Os do not make a load that lacks them thrash, hence only half.
         follows += 0.004 if elasticity >= _FALLING or table.falls_each_time(slope.other_load) else _FALL_DENSITY / 2
         score += log(_by_growth(claim, flat, follows))
