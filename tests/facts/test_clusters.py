@@ -37,7 +37,7 @@ def facts(tmp_path: Path) -> Facts:
     out.source("fio", "fio", LOAD)
     out.source("s2d", "perfmon", NODE, MEDIA)
     out.source("vsan", "vsphere", MEDIA)
-    out.say("load:fio runs_on host:n1")
+    out.configure_link("load:fio runs_on host:n1")
     out.entity("fio", "load", "fio", ids={"name": ("fio",)})
     out.entity("s2d", "cluster_node", "n1", ids={"name": ("n1",)})
     out.entity("s2d", "media", "n1/hybrid disk 3", ids={"name": ("n1/hybrid disk 3",)})

@@ -98,7 +98,7 @@ def on_linux(
     out = RecordingBuilder(folder)
     out.source("fio", "fio", LOAD)
     out.source("db1", "linux_host", LUN)
-    out.say("load:fio runs_on host:db1")
+    out.configure_link("load:fio runs_on host:db1")
     out.entity("fio", "load", "fio", ids={"name": ("fio",)})
     out.link("fio", "targets", (("load", "fio"), ("lun", "db1/dm-0")))
     out.entity("db1", "host", "db1", ids={"name": ("db1",)}, attributes={"os": "Linux 6.1"})

@@ -24,7 +24,7 @@ def compute_facts(folder: Path, milliseconds: dict[str, tuple[float, float]], wr
     out = RecordingBuilder(folder)
     out.source("fio", "fio", LOAD)
     out.source("c1", "ceph", ARRAY, OSD, CLUSTER)
-    out.say("load:fio runs_on host:h1")
+    out.configure_link("load:fio runs_on host:h1")
     out.entity("fio", "load", "fio", ids={"name": ("fio",)})
     for kind in ("array", "cluster_node"):
         out.entity("c1", kind, "c1", ids={"name": ("c1",)})

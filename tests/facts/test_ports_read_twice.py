@@ -55,11 +55,11 @@ def recording(folder: Path, sources: Sequence[str], rest_every: int = 1) -> Fact
                         optics = {"optics_rx_power_dbm": -3.5, "optics_temperature_celsius": 40.0}
                         out.samples(name, REST_OPTICS, second, {local: optics})
     out.entity("config", "hba", "esx7/vmhba2", ids={"wwpn": (INITIATOR,)})
-    out.say("hba:esx7/vmhba2 attached_to host:esx7")
+    out.configure_link("hba:esx7/vmhba2 attached_to host:esx7")
     out.entity("config", "host", "esx7")
     out.entity("config", "array_port", "fa1/CT0", ids={"wwpn": (TARGET,)})
     out.entity("config", "array", "fa1")
-    out.say("array_port:fa1/CT0 member_of array:fa1")
+    out.configure_link("array_port:fa1/CT0 member_of array:fa1")
     mark = {"step": "t", "group": 1, "offered": 16, "block_bytes": 65536}
     out.event("sw-a", 4.0, "step-begin", **mark)
     out.event("sw-a", 36.0, "step-end", **mark)

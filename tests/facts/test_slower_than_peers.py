@@ -35,7 +35,7 @@ def begin(folder: Path) -> RecordingBuilder:
     out = RecordingBuilder(folder)
     out.source("fio", "fio", LOAD)
     out.entity("fio", "load", "fio", ids={"name": ("fio",)})
-    out.say("load:fio runs_on host:db1")
+    out.configure_link("load:fio runs_on host:db1")
     for at in range(SECONDS):
         out.poll("fio", at)
         out.samples("fio", LOAD, at, {"fio": {f"{c.metric}": 4000 * at for c in LOAD.columns}})

@@ -43,7 +43,7 @@ def used(folder: Path, hosts: Mapping[str, Host], parts: Collection[str] = ()) -
         out.entity(source, "load", source, ids={"name": (source,)})
         out.entity(source, "load", job, ids={"name": (job,)})
         out.link(source, "member_of", (("load", job), ("load", source)))
-        out.say(f"load:{source} runs_on host:{name}")
+        out.configure_link(f"load:{source} runs_on host:{name}")
         out.entity(name, "host", name, ids={"name": (name,)}, attributes={"os": "Linux 6.1"})
         for lun in host.luns:
             out.entity(name, "lun", lun, f"{name}/{lun}", {"device": (lun,)}, {"queue_depth": 32})
@@ -51,7 +51,7 @@ def used(folder: Path, hosts: Mapping[str, Host], parts: Collection[str] = ()) -
             if lun in parts:
                 out.link(name, "member_of", (("lun", lun), ("lun", "dm-0")))
         if host.target:
-            out.say(f"load:{job} targets lun:{name}/{host.target}")
+            out.configure_link(f"load:{job} targets lun:{name}/{host.target}")
         for at in range(SECONDS):
             of_load = {"ops_read_total": host.ops * at, "latency_seconds_read_total": host.outstanding * at}
             rows = {

@@ -27,7 +27,7 @@ from tests.faults.switch import (
     served,
 )
 from tests.recorder.processes import sanpath
-from tests.support.processors import undisturbed
+from tests.support.processors import measure_undisturbed
 
 pytestmark = pytest.mark.slow
 
@@ -54,7 +54,7 @@ class Ended:
 @pytest.fixture(scope="module")
 def ended(tmp_path_factory: pytest.TempPathFactory) -> Ended:
     """Skips where the machine is busy otherwise: a tenth of half a second is what a poll may be late."""
-    return undisturbed(lambda: run(tmp_path_factory.mktemp("agents")))
+    return measure_undisturbed(lambda: run(tmp_path_factory.mktemp("agents")))
 
 
 def run(folder: Path) -> Ended:

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from sanpath.cli.sessions.child_process import environment
-from tests.support.processors import undisturbed
+from tests.support.processors import measure_undisturbed
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "real-lab"
 
@@ -76,7 +76,7 @@ def recorded(lab: RunningLab, into: Path) -> dict[str, Any]:
         shutil.rmtree(into, ignore_errors=True)
         return _recorded(lab, into)
 
-    return undisturbed(run)
+    return measure_undisturbed(run)
 
 
 def _recorded(lab: RunningLab, into: Path) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import pytest
 
 from sanpath.cli.sessions.child_process import environment
 from tests.real_lab.support import RunningLab
-from tests.support.processors import undisturbed
+from tests.support.processors import measure_undisturbed
 
 pytestmark = pytest.mark.slow
 
@@ -28,7 +28,7 @@ def sanpath(folder: Path, *words: str) -> str:
 @pytest.fixture(scope="module")
 def found(slow_port_lab: RunningLab, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Skips where the machine is busy otherwise."""
-    return undisturbed(lambda: imported(slow_port_lab, tmp_path_factory.mktemp("import")))
+    return measure_undisturbed(lambda: imported(slow_port_lab, tmp_path_factory.mktemp("import")))
 
 
 def imported(slow_port_lab: RunningLab, folder: Path) -> dict[str, Any]:

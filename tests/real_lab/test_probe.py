@@ -13,7 +13,7 @@ import yaml
 
 from sanpath.cli.sessions.child_process import environment
 from tests.real_lab.support import RunningLab, running_lab
-from tests.support.processors import undisturbed
+from tests.support.processors import measure_undisturbed
 
 pytestmark = pytest.mark.slow
 
@@ -36,7 +36,7 @@ def plan(lab: RunningLab) -> dict[str, Any]:
 def probed(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], str, Path]:
     """The diagnosis, what was printed on the way, and the recording."""
     with running_lab(tmp_path_factory.mktemp("probe") / "lab", "slow-port-switch-unread") as lab:
-        return undisturbed(lambda: probe(lab, tmp_path_factory.mktemp("probe")))
+        return measure_undisturbed(lambda: probe(lab, tmp_path_factory.mktemp("probe")))
 
 
 def probe(lab: RunningLab, folder: Path) -> tuple[dict[str, Any], str, Path]:

@@ -13,7 +13,7 @@ import yaml
 
 from sanpath.cli.sessions.child_process import environment
 from tests.real_lab.support import RunningLab, running_lab
-from tests.support.processors import undisturbed
+from tests.support.processors import measure_undisturbed
 
 pytestmark = pytest.mark.slow
 
@@ -38,7 +38,7 @@ def plan(lab: RunningLab) -> dict[str, Any]:
 def swept(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], str]:
     """The diagnosis, and the report beside the recording. Skips where the machine is busy otherwise."""
     with running_lab(tmp_path_factory.mktemp("sweep") / "lab", "slower-port") as lab:
-        return undisturbed(lambda: sweep(lab, tmp_path_factory.mktemp("sweep")))
+        return measure_undisturbed(lambda: sweep(lab, tmp_path_factory.mktemp("sweep")))
 
 
 def sweep(lab: RunningLab, folder: Path) -> tuple[dict[str, Any], str]:

@@ -21,7 +21,7 @@ def with_paths(folder: Path, number: int) -> Path:
     """A host of so many initiators, an array of as many ports, and a switch between them."""
     made = RecordingBuilder(folder)
     for sentence in ("load:fio runs_on host:h", "switch_port:first member_of switch:sw"):
-        made.say(sentence)
+        made.configure_link(sentence)
     for item in range(number):
         for sentence in (
             f"hba:i{item} attached_to host:h",
@@ -31,7 +31,7 @@ def with_paths(folder: Path, number: int) -> Path:
             f"switch_port:i{item} cabled_to hba:i{item}",
             f"switch_port:t{item} cabled_to array_port:t{item}",
         ):
-            made.say(sentence)
+            made.configure_link(sentence)
         for kind, name in (("hba", "i"), ("array_port", "t"), ("switch_port", "i"), ("switch_port", "t")):
             made.entity("config", kind, f"{name}{item}")
     for kind, name in (("load", "fio"), ("host", "h"), ("switch", "sw"), ("array", "a")):

@@ -32,7 +32,7 @@ class LimitedSan(San):
     def _array(self, out: RecordingBuilder, last: float) -> None:
         super()._array(out, last)
         for link in self.more_links:
-            out.say(link)
+            out.configure_link(link)
         out.entity("fa1", "volume", "vol01", ids={"naa": (NAA,)}, attributes=self.limits)
         out.entity("fa1", "host", "esx7", ids={"wwpn": (HOST_PORT.wwpn,)}, attributes=self.of_host)
 

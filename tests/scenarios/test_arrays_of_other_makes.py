@@ -69,8 +69,8 @@ class Site(San):
             volume = f"{self.array_name}/vol01"
             if self.exporter == "spectrum_virtualize":
                 out.entity("config", "volume", volume)
-                out.say(f"volume:{volume} member_of array:{self.array_name}")
-            out.say(f"lun:sqlvm1/sda backed_by volume:{volume}")
+                out.configure_link(f"volume:{volume} member_of array:{self.array_name}")
+            out.configure_link(f"lun:sqlvm1/sda backed_by volume:{volume}")
 
     def diagnosed(self, loads: Sequence[Load]) -> Diagnosis:
         """Record the load, import what the server has of the array, and judge both."""

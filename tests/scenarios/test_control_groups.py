@@ -47,7 +47,7 @@ class Grouped(San):
     paths: int | None = None
 
     def _configuration(self, out: RecordingBuilder) -> None:
-        out.say("load:fio runs_on host:db7")
+        out.configure_link("load:fio runs_on host:db7")
         out.source("db7", "linux_host", LUN, CGROUP)
         out.entity("db7", "host", "db7", ids={"name": ("db7",)}, attributes={"os": "Linux 6.1"})
         about: dict[str, Scalar] = {"local": self.local, "kind": "md" if self.parts else "disk"}
@@ -59,9 +59,9 @@ class Grouped(San):
             out.entity("db7", "lun", part, f"db7/{part}", {"device": (part,)}, about)
             out.link("db7", "member_of", (("lun", part), ("lun", "sda")))
             out.link("db7", "attached_to", (("lun", part), ("host", "db7")))
-            out.say("load:fio targets lun:db7/sda")
+            out.configure_link("load:fio targets lun:db7/sda")
         if self.addressed:
-            out.say(f"load:fio targets lun:db7/{self.addressed}")
+            out.configure_link(f"load:fio targets lun:db7/{self.addressed}")
         if self.idle:
             out.entity("db7", "lun", self.idle, f"db7/{self.idle}", {"device": (self.idle,)}, {"local": None})
             out.link("db7", "attached_to", (("lun", self.idle), ("host", "db7")))

@@ -55,7 +55,7 @@ class KubernetesSan(San):
             if port.host:
                 name = f"{port.host}/{port.device}"
                 out.entity("config", "hba", name, ids={"wwpn": (port.wwpn,)})
-                out.say(f"hba:{name} attached_to host:{port.host}")
+                out.configure_link(f"hba:{name} attached_to host:{port.host}")
         if self.pod:
             out.source("k8s", "kubernetes", every=30)
             asyncio.run(self._collect(out))

@@ -61,7 +61,7 @@ class Storage(San):
             out.entity("esx7", "lun", device, f"esx7/{device}", {"device": (device,), "naa": naa}, about)
             out.link("esx7", "attached_to", (("lun", device), ("host", "esx7")))
             if self.named:
-                out.say(f"load:fio targets lun:esx7/{device}")
+                out.configure_link(f"load:fio targets lun:esx7/{device}")
         for name, paths in self.maps.items():
             for path in paths:
                 out.link("esx7", "member_of", (("lun", path), ("lun", name)), "slaves")

@@ -77,14 +77,14 @@ class Drives(San):
     used: Mapping[str, int] = {}
 
     def _configuration(self, out: RecordingBuilder) -> None:
-        out.say("load:fio runs_on host:db7")
+        out.configure_link("load:fio runs_on host:db7")
         out.source("db7", "linux_host", LUN)
         out.entity("db7", "host", "db7", ids={"name": ("db7",)}, attributes={"os": "Linux 6.1"})
         names = [f"nvme{number}n1" for number in range(max(self.used.values()))]
         for name in names:
             out.entity("db7", "lun", name, f"db7/{name}", {"device": (name,)}, {"local": True, "model": "M1"})
             out.link("db7", "attached_to", (("lun", name), ("host", "db7")))
-            out.say(f"load:fio targets lun:db7/{name}")
+            out.configure_link(f"load:fio targets lun:db7/{name}")
         for at in range(int(self.steps[-1].end) + 2):
             out.poll("db7", at)
             out.samples("db7", LUN, at, {name: self._counted(at, number) for number, name in enumerate(names)})

@@ -29,8 +29,8 @@ def on_loop(folder: Path, **about: Scalar) -> Diagnosis:
         out.entity("db1", "lun", name, f"db1/{name}", {"device": (name,)}, {**settings, **more})
         out.link("db1", "attached_to", (("lun", name), ("host", "db1")))
     out.link("db1", "member_of", (("lun", "sdb"), ("lun", "loop0")), "backing_file")
-    out.say("load:fio/s runs_on host:db1")
-    out.say("load:fio/s targets lun:db1/loop0")
+    out.configure_link("load:fio/s runs_on host:db1")
+    out.configure_link("load:fio/s targets lun:db1/loop0")
     mark: dict[str, Scalar] = {"step": "s", "group": 0, "loads": "fio/s", "offered": 16.0}
     out.event("fio", 4.0, "step-begin", **mark)
     for second in range(21):

@@ -9,7 +9,7 @@ import pytest
 from sanpath.diagnosis.model import Diagnosis
 from sanpath.model import SourceEntity
 from sanpath.registry import result_reader
-from tests.support.fio_text import fio_text, imported, likelihoods
+from tests.support.fio_text import fio_text, import_text, likelihoods
 
 IOSTAT = """Device            r/s     w/s     rkB/s     wkB/s   rrqm/s   wrqm/s  r_await  w_await  aqu-sz  %util
 sdb           2000.00    0.00   8000.00      0.00     0.00     0.00     1.00     0.00    2.00  99.00
@@ -18,7 +18,7 @@ sdb           2000.00    0.00   8000.00      0.00     0.00     0.00     1.00    
 
 def in_folder(folder: Path, name: str, text: str) -> Diagnosis:
     (folder / name).mkdir()
-    return imported(folder / name, text)
+    return import_text(folder / name, text)
 
 
 def hits(diagnosis: Diagnosis) -> set[str]:
@@ -81,7 +81,7 @@ def test_entries_that_were_printed_at_other_times_are_other_runs(tmp_path: Path)
         fio_text(ops=ops, latency_us=16_000_000 / ops, depth=16, minute=m) for ops, m in ((189, 10), (529, 30))
     )
     fragments = "\n".join("\n".join(text.splitlines()[2:]) for text in (first, second))
-    found = imported(tmp_path, f"{fragments}\n")
+    found = import_text(tmp_path, f"{fragments}\n")
     assert [round(step.directions["read"].ops_per_second) for step in found.steps] == [189, 529]
 
 
@@ -94,7 +94,7 @@ def test_devices_that_stand_on_each_other_are_no_other_user(tmp_path: Path) -> N
 
 def test_a_device_without_times_is_not_timed(tmp_path: Path) -> None:
     """Kernels before 5.10 keep none of md: 0 ms for 40,000 I/Os does not show that they wait above it."""
-    found = imported(tmp_path, fio_text(device_us=0.0))
+    found = import_text(tmp_path, fio_text(device_us=0.0))
     assert not any(s.entity == "host:db1" and s.probability > 0.05 for s in found.verdict.suspects)
     assert not any("sdb" in part.entity for budget in found.latency_budget for part in budget.parts)
 
@@ -108,8 +108,8 @@ def test_whoever_waits_for_the_device_behind_a_cache_asks_for_more(tmp_path: Pat
 
 
 def test_a_run_that_memory_answered_does_not_decide_where_another_reached_the_devices(tmp_path: Path) -> None:
-    imported(tmp_path, fio_text(ops=600_000, latency_us=2, depth=1, levels="1=100.0%", engine="psync", minute=10))
-    found = imported(tmp_path, fio_text(device_us=15_000, minute=20))
+    import_text(tmp_path, fio_text(ops=600_000, latency_us=2, depth=1, levels="1=100.0%", engine="psync", minute=10))
+    found = import_text(tmp_path, fio_text(device_us=15_000, minute=20))
     decided = next(step for step in found.steps if step.name == found.verdict.from_step)
     assert decided.directions["read"].ops_per_second == pytest.approx(2_000, rel=0.01)
     assert found.summary.action != "Bypass the file cache (direct I/O)"
@@ -133,7 +133,7 @@ def test_a_core_that_does_not_hold_another_run_holds_none(
 ) -> None:
     def generator(folder: str, *texts: str) -> float:
         (tmp_path / folder).mkdir()
-        found = [imported(tmp_path / folder, text) for text in texts][-1]
+        found = [import_text(tmp_path / folder, text) for text in texts][-1]
         return max(
             suspect.probability if suspect.verdict == "generator_limited" else 0.0
             for suspect in found.verdict.suspects
@@ -163,7 +163,7 @@ def test_an_engine_serves_one_io_at_a_time(
     """16 I/Os are outstanding at fio."""
     text = fio_text(latency_us=8_000, depth=16, levels="16=100.0%", engine=engine, device_us=device_us)
     known = SourceEntity("load", "fio/job", "fio/job", {"name": ("fio/job",)}, {"direct": direct})
-    found = imported(tmp_path, text, [known])
+    found = import_text(tmp_path, text, [known])
     assert ("engine-serialises" in hits(found)) is is_hit
     if is_hit:
         assert found.verdict.bottlenecks[0].entity == "host:db1"

@@ -25,15 +25,15 @@ class Striped(San):
         out.entity("config", "lun", "sqlvm1/lv", attributes={"kind": "other dm"})
         out.entity("config", "lun", "sqlvm1/sdb", attributes={"kind": "disk"})
         out.entity("config", "array_port", "P0", ids={"wwpn": (UNREAD.wwpn,)})
-        out.say("load:fio targets lun:sqlvm1/lv")
-        out.say("volume:fa1/vol01 presents host:esx7")
+        out.configure_link("load:fio targets lun:sqlvm1/lv")
+        out.configure_link("volume:fa1/vol01 presents host:esx7")
         for lun in ("lv", "sdb"):
-            out.say(f"lun:sqlvm1/{lun} attached_to vm:sqlvm1")
+            out.configure_link(f"lun:sqlvm1/{lun} attached_to vm:sqlvm1")
         for lun, port in (("sda", f"fa1/{ARRAY_PORT.device}"), ("sdb", "P0")):
-            out.say(f"lun:sqlvm1/{lun} member_of lun:sqlvm1/lv")
+            out.configure_link(f"lun:sqlvm1/{lun} member_of lun:sqlvm1/lv")
             out.entity("config", "path", f"to-{lun}")
             for end in (f"member_of lun:sqlvm1/{lun}", "attached_to hba:esx7/vmhba2", f"targets array_port:{port}"):
-                out.say(f"path:to-{lun} {end}")
+                out.configure_link(f"path:to-{lun} {end}")
 
     def _array(self, out: RecordingBuilder, last: float) -> None:
         San._array(replace(self, ports=[port for port in self.ports if port.wwpn != UNREAD.wwpn]), out, last)

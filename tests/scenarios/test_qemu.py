@@ -48,7 +48,7 @@ class Qemu(San):
     guest_slots: int = 0
 
     def _configuration(self, out: RecordingBuilder) -> None:
-        out.say("load:fio runs_on vm:db1")
+        out.configure_link("load:fio runs_on vm:db1")
         out.source("kvm1", "qemu", VDISK)
         out.source("host", "linux_host", LUN)
         out.entity("kvm1", "host", "kvm1", ids={"name": ("kvm1",)}, attributes={"os": "Linux 6.1"})

@@ -9,13 +9,13 @@ import pytest
 
 from sanpath.recorder.importing.importer import ImportRequest, import_file
 from sanpath.recording.reading.recording import Recording
-from tests.support.fio_text import fio_text, first_screen, imported, likelihoods
+from tests.support.fio_text import fio_text, import_first_screen, import_text, likelihoods
 from tests.support.stories import judged
 
 
 def test_the_time_at_the_device_that_a_result_prints_is_a_clock(tmp_path: Path) -> None:
     """15 of 16 ms pass at sdb: what limits is not a queue of the host."""
-    diagnosis = imported(tmp_path, fio_text(device_us=15_000))
+    diagnosis = import_text(tmp_path, fio_text(device_us=15_000))
     places = {suspect.place or suspect.entity: suspect.probability for suspect in diagnosis.verdict.suspects}
     assert places["sdb or anything behind it"] > 0.3 > 0.1 > places.get("lun:db1/sdb", 0.0)
     planes = {plane.entity: plane.measured for step in diagnosis.steps for plane in step.in_flight.planes}
@@ -23,7 +23,7 @@ def test_the_time_at_the_device_that_a_result_prints_is_a_clock(tmp_path: Path) 
 
 
 def test_what_waits_above_the_device_is_not_sought_below(tmp_path: Path) -> None:
-    suspects = imported(tmp_path, fio_text(device_us=1_000)).verdict.suspects
+    suspects = import_text(tmp_path, fio_text(device_us=1_000)).verdict.suspects
     assert sum(suspect.probability for suspect in suspects if "below" in suspect.place) < 0.3
 
 
@@ -48,7 +48,7 @@ def test_throughput_that_differs_while_all_ios_are_outstanding_is_no_want_of_mor
     for name, printed in (("even", None), ("differs", differs)):
         (tmp_path / name).mkdir()
         text = fio_text(depth=32 // jobs, jobs=jobs, differs=printed, levels="1=0.1%, 8=50.0%, 32=50.0%")
-        found[name] = likelihoods(imported(tmp_path / name, text))["concurrency_limited"]
+        found[name] = likelihoods(import_text(tmp_path / name, text))["concurrency_limited"]
     assert (found["differs"] < 0.8 * found["even"]) is is_slowed
     assert is_slowed or found["differs"] == pytest.approx(found["even"])
 
@@ -56,7 +56,7 @@ def test_throughput_that_differs_while_all_ios_are_outstanding_is_no_want_of_mor
 def test_a_load_that_flushes_each_write_does_not_ask_for_no_more(tmp_path: Path) -> None:
     """144 writes a second, each of 12 microseconds, and a flush of 6.9 ms after it."""
     text = fio_text(ops=144, latency_us=12, depth=1, flush_us=6_900, levels="1=200.0%", engine="psync")
-    verdict, consequence, action = first_screen(tmp_path, text)
+    verdict, consequence, action = import_first_screen(tmp_path, text)
     assert verdict == "The load waits for flushes: 1 outstanding at any time"
     assert "its flushes take 6.90 ms more" in consequence
     assert action == "Run the test with more processes, so that their flushes overlap"
@@ -66,21 +66,21 @@ def test_a_processor_that_was_not_reported_clears_nobody(tmp_path: Path) -> None
     with_line, without = tmp_path / "with", tmp_path / "without"
     for folder in (with_line, without):
         folder.mkdir()
-    assert any(cleared.entity.startswith("load:") for cleared in imported(with_line, fio_text()).cleared)
-    assert not any(cleared.entity.startswith("load:") for cleared in imported(without, fio_text(cpu="")).cleared)
+    assert any(cleared.entity.startswith("load:") for cleared in import_text(with_line, fio_text()).cleared)
+    assert not any(cleared.entity.startswith("load:") for cleared in import_text(without, fio_text(cpu="")).cleared)
 
 
 def test_processes_that_together_may_fill_the_machine_are_not_cleared(tmp_path: Path) -> None:
     """Eight processes at 11 % use 0.88 cores: the machine may have one."""
     text = fio_text(jobs=8, depth=4, cpu="usr=5.00%, sys=6.00%", levels="1=0.1%, 4=100.0%")
-    assert imported(tmp_path, text).cleared == ()
+    assert import_text(tmp_path, text).cleared == ()
 
 
 @pytest.mark.parametrize("ops", [50_000, 100_000, 200_000])
 def test_a_thread_without_a_pause_between_its_ios_is_the_limit_itself(tmp_path: Path, ops: int) -> None:
     """A tenth of the time an I/O is outstanding, the rest of it the thread works: up to 18 microseconds an I/O."""
     text = fio_text(ops=ops, latency_us=1e5 / ops, depth=1, cpu="", levels="1=100.0%", engine="psync")
-    found = likelihoods(imported(tmp_path, text))
+    found = likelihoods(import_text(tmp_path, text))
     assert found["generator_limited"] > 0.6 > found.get("demand_limited", 0.0)
 
 
@@ -88,14 +88,14 @@ def test_a_depth_that_the_engine_never_reached_is_no_wish_of_the_load(tmp_path: 
     """64 were asked for, 16 were outstanding, and never more than 31: the storage takes 160 ms for each."""
     levels = "1=0.1%, 4=0.2%, 8=46.6%, 16=53.1%, 32=0.0%, >=64=0.0%"
     text = fio_text(ops=100, latency_us=160_000, depth=64, levels=levels, engine="posixaio")
-    found = likelihoods(imported(tmp_path, text))
+    found = likelihoods(import_text(tmp_path, text))
     assert max(found, key=found.__getitem__) == "cannot_tell"
 
 
 def test_iops_that_are_the_same_with_all_block_sizes_count_ios(tmp_path: Path) -> None:
     """What limits then is no link and no bandwidth."""
     for minute, kib in ((10, 4), (20, 64)):
-        imported(tmp_path, fio_text(ops=4_000, latency_us=8_000, block=kib * 1024, minute=minute))
+        import_text(tmp_path, fio_text(ops=4_000, latency_us=8_000, block=kib * 1024, minute=minute))
     diagnosis = judged(Recording(tmp_path / "r.sanpath"))
     words = [reason for step in diagnosis.steps for reason in step.verdict.because]
     assert any("IOPS are the same with blocks of 4 KiB to 64 KiB" in reason for reason in words)
@@ -134,7 +134,7 @@ def test_an_io_that_iostat_counts_at_two_levels_is_one(
     tmp_path: Path, devices: dict[str, tuple[float, float]], expected_ops: float
 ) -> None:
     rows = "\n".join(iostat_row(device, *figures) for device, figures in devices.items())
-    diagnosis = imported(tmp_path, IOSTAT.format(rows=rows))
+    diagnosis = import_text(tmp_path, IOSTAT.format(rows=rows))
     (step,) = diagnosis.steps
     assert step.directions["write"].ops_per_second == pytest.approx(expected_ops, rel=0.01)
 
@@ -147,7 +147,7 @@ def test_several_disks_that_carry_a_load_together_are_all_meant(tmp_path: Path) 
     ticks = line.partition("ticks=")[2].partition("/")[0]
     third = third.replace(f"ticks={ticks}/", f"ticks={int(ticks) // 3}/")
     text = text.replace(line, "\n".join(third.format(name) for name in ("sdb", "sdc", "sdd")))
-    places = {suspect.place for suspect in imported(tmp_path, text).verdict.suspects}
+    places = {suspect.place for suspect in import_text(tmp_path, text).verdict.suspects}
     assert any(place.endswith(", 2 other devices or anything behind them") for place in places), places
 
 

@@ -11,7 +11,7 @@ import pytest
 from sanpath.diagnose import diagnose
 from sanpath.diagnosis.model import Diagnosis
 from sanpath.recording.reading.recording import Recording
-from tests.support.fio_text import SECONDS, fio_text, imported, likelihoods
+from tests.support.fio_text import SECONDS, fio_text, import_text, likelihoods
 
 ONE_BY_ONE = {"depth": 1, "levels": "1=100.0%", "engine": "psync"}
 
@@ -22,7 +22,7 @@ def hits(diagnosis: Diagnosis) -> set[str]:
 
 def in_folder(folder: Path, name: str, text: str) -> Diagnosis:
     (folder / name).mkdir()
-    return imported(folder / name, text)
+    return import_text(folder / name, text)
 
 
 def test_the_larger_one_block_at_a_time_the_less_it_shows_too_few_outstanding_ios(tmp_path: Path) -> None:
@@ -43,7 +43,7 @@ def test_where_larger_blocks_move_no_more_bytes_more_of_the_smaller_ones_would_n
     for minute, kib, latency_us in ((10, 128, 420), (20, 256, larger_us)):
         device = {"ops": round(1e6 / latency_us), "latency_us": latency_us, "device_us": latency_us - 20}
         text = fio_text(block=kib * 1024, minute=minute, **device, **ONE_BY_ONE)  # type: ignore[arg-type]
-        steps = imported(tmp_path, text).steps
+        steps = import_text(tmp_path, text).steps
     assert (steps[0].verdict.kind == "concurrency_limited") == is_too_few
 
 
@@ -55,7 +55,7 @@ def test_where_larger_blocks_move_no_more_bytes_processors_do_not_limit_the_smal
     for minute, kib, depth, latency_us in ((10, 128, 1, 768), (20, 1024, 1, 6_144), (30, 1024, 32, 196_000)):
         ops, levels = round(depth * 1e6 / latency_us), f"{depth}=100.0%"
         text = fio_text(ops, latency_us, block=kib * 1024, depth=depth, levels=levels, minute=minute, cpu=cpu)
-        steps = imported(tmp_path, text).steps
+        steps = import_text(tmp_path, text).steps
     assert not {"generator_limited", "concurrency_limited"}.intersection(step.verdict.kind for step in steps)
 
 
@@ -64,17 +64,17 @@ def test_reads_and_writes_at_one_rate_are_held_by_what_counts_ios(
     tmp_path: Path, writes: int, is_too_few: bool
 ) -> None:
     """Four at a time: 4 KiB each in 1.3 ms, and writes."""
-    imported(tmp_path, fio_text(ops=3_074, latency_us=4e6 / 3_074, depth=4, levels="4=100.0%"))
+    import_text(tmp_path, fio_text(ops=3_074, latency_us=4e6 / 3_074, depth=4, levels="4=100.0%"))
     text = fio_text(ops=writes, latency_us=4e6 / writes, depth=4, levels="4=100.0%", minute=20)
     done = writes * SECONDS
     text = text.replace("read", "write").replace(f"total={done},0", f"total=0,{done}")
-    assert (likelihoods(imported(tmp_path, text))["concurrency_limited"] > 0.5) == is_too_few
+    assert (likelihoods(import_text(tmp_path, text))["concurrency_limited"] > 0.5) == is_too_few
 
 
 def test_each_kind_of_io_in_a_file_gets_its_verdict_on_the_first_screen(tmp_path: Path) -> None:
     large = fio_text(ops=160, latency_us=6_250, block=1024 * 1024, minute=10, **ONE_BY_ONE)  # type: ignore[arg-type]
-    imported(tmp_path, large)
-    imported(tmp_path, fio_text(ops=450, latency_us=71_000, minute=20))
+    import_text(tmp_path, large)
+    import_text(tmp_path, fio_text(ops=450, latency_us=71_000, minute=20))
     summary = diagnose(Recording(tmp_path / "r.sanpath")).summary
     assert "too few outstanding I/Os" in summary.verdict
     (line,) = summary.other_io
@@ -83,7 +83,7 @@ def test_each_kind_of_io_in_a_file_gets_its_verdict_on_the_first_screen(tmp_path
 
 def test_kinds_of_io_with_the_same_verdict_are_not_listed(tmp_path: Path) -> None:
     for minute, kib in ((10, 4), (20, 64)):
-        imported(tmp_path, fio_text(ops=450, latency_us=71_000, block=kib * 1024, minute=minute))
+        import_text(tmp_path, fio_text(ops=450, latency_us=71_000, block=kib * 1024, minute=minute))
     assert diagnose(Recording(tmp_path / "r.sanpath")).summary.other_io == ()
 
 
@@ -99,7 +99,7 @@ def test_kinds_of_io_with_the_same_verdict_are_not_listed(tmp_path: Path) -> Non
     ids=["the device did little", "it did all", "it counts nothing", "faster than any drive", "as fast as a drive"],
 )
 def test_a_test_that_memory_answers_is_void(tmp_path: Path, text: str, is_void: bool) -> None:
-    diagnosis = imported(tmp_path, text)
+    diagnosis = import_text(tmp_path, text)
     assert ("test-answered-by-cache" in hits(diagnosis)) is is_void
     assert ((diagnosis.summary.action or "").startswith("Bypass the file cache")) is is_void
     assert (diagnosis.summary.verdict == "Not a test of the storage: memory answers the I/Os") is is_void
@@ -110,7 +110,7 @@ def test_a_test_that_memory_answers_is_void(tmp_path: Path, text: str, is_void: 
 def test_commands_that_the_kernel_does_not_count_are_not_answered_by_memory(
     tmp_path: Path, engine: str, is_void: bool
 ) -> None:
-    diagnosis = imported(tmp_path, fio_text(device_us=100, device_ios=300, engine=engine))
+    diagnosis = import_text(tmp_path, fio_text(device_us=100, device_ios=300, engine=engine))
     assert ("test-answered-by-cache" in hits(diagnosis)) is is_void
 
 
@@ -170,7 +170,7 @@ def test_directions_that_were_timed_together_differ_by_what_the_device_takes(
     tmp_path: Path, reads_us: int, writes_us: int
 ) -> None:
     """All 64 are at the device, however long its reads and its writes take: no queue above it is full."""
-    diagnosis = imported(tmp_path, without_latencies(reads_us, writes_us))
+    diagnosis = import_text(tmp_path, without_latencies(reads_us, writes_us))
     latencies = {d: result.latency_seconds.mean for d, result in diagnosis.steps[0].directions.items()}
     assert latencies["read"] == pytest.approx(reads_us / 1e6, rel=0.1)
     assert latencies["write"] == pytest.approx(writes_us / 1e6, rel=0.1)
@@ -192,7 +192,7 @@ def test_a_copy_that_begins_with_its_figures_is_read_as_the_whole(tmp_path: Path
 def test_the_smallest_machines_are_the_rarest(tmp_path: Path, processes: int) -> None:
     """Processes of 12 % each: one core that they fill together is less likely than eight that they fill."""
     text = fio_text(jobs=processes, depth=4, cpu="usr=6.00%, sys=6.40%", levels="1=0.1%, 4=100.0%", ops=8_000)
-    found = likelihoods(imported(tmp_path, text.replace("avg=16000.00", f"avg={processes * 4e6 / 8000:.2f}")))
+    found = likelihoods(import_text(tmp_path, text.replace("avg=16000.00", f"avg={processes * 4e6 / 8000:.2f}")))
     assert found.get("generator_limited", 0.0) < {1: 0.05, 2: 0.05, 8: 0.4, 64: 0.6}[processes]
 
 
@@ -201,7 +201,7 @@ def test_processors_of_an_unread_machine_are_no_verdict_by_how_many_are_used(tmp
     """A machine may have as many as its processes use, be that a power of two or not."""
     share = 100 * cores / 32
     text = fio_text(jobs=32, depth=4, cpu=f"usr={share:.2f}%, sys=0.00%", levels="4=100.0%", ops=80_000)
-    found = likelihoods(imported(tmp_path, text.replace("avg=16000.00", f"avg={32 * 4e6 / 80_000:.2f}")))
+    found = likelihoods(import_text(tmp_path, text.replace("avg=16000.00", f"avg={32 * 4e6 / 80_000:.2f}")))
     assert found.get("generator_limited", 0.0) < 0.6
 
 
@@ -210,7 +210,7 @@ def test_processors_with_which_fewer_processes_did_as_much_do_not_limit(tmp_path
     def diagnosed(jobs: int, cores: float, minute: int) -> Diagnosis:
         cpu = f"usr={100 * cores / jobs:.2f}%, sys=0.00%"
         latency_us = jobs * 32e6 / 390_000
-        return imported(tmp_path, fio_text(390_000, latency_us, 32, jobs, cpu, "32=100.0%", minute=minute))
+        return import_text(tmp_path, fio_text(390_000, latency_us, 32, jobs, cpu, "32=100.0%", minute=minute))
 
     diagnosed(4, used_before, 10)
     likely = likelihoods(diagnosed(8, 1.97, 20)).get("generator_limited", 0.0)

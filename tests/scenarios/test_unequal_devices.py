@@ -36,7 +36,7 @@ class OnDisks(San):
     volumes: tuple[str, ...] = ()
 
     def _configuration(self, out: RecordingBuilder) -> None:
-        out.say("load:fio runs_on host:db7")
+        out.configure_link("load:fio runs_on host:db7")
         out.source("db7", "linux_host", LUN)
         out.entity("db7", "host", "db7", ids={"name": ("db7",)}, attributes={"os": "Linux 6.1"})
         for name, disk in self.disks.items():
@@ -44,11 +44,11 @@ class OnDisks(San):
             out.entity("db7", "lun", name, f"db7/{name}", {"device": (name,)}, about)
             out.link("db7", "attached_to", (("lun", name), ("host", "db7")))
             if not self.volumes:
-                out.say(f"load:fio targets lun:db7/{name}")
+                out.configure_link(f"load:fio targets lun:db7/{name}")
         for volume in self.volumes:
             out.entity("db7", "lun", volume, f"db7/{volume}", {"device": (volume,)}, {"kind": "other dm"})
             out.link("db7", "attached_to", (("lun", volume), ("host", "db7")))
-            out.say(f"load:fio targets lun:db7/{volume}")
+            out.configure_link(f"load:fio targets lun:db7/{volume}")
             for name in self.disks:
                 out.link("db7", "member_of", (("lun", name), ("lun", volume)), "slaves")
         for at in range(int(self.steps[-1].end) + 2):
@@ -175,7 +175,7 @@ class JobForEachDisk(OnDisks):
             about = {} if self.limited is None else {"rate_limited": name in self.limited}
             out.entity("fio", "load", f"fio/{name}", ids={"name": (f"fio/{name}",)}, attributes=about)
             out.link("fio", "member_of", (("load", f"fio/{name}"), ("load", "fio")), "fio job")
-            out.say(f"load:fio/{name} targets lun:db7/{name}")
+            out.configure_link(f"load:fio/{name} targets lun:db7/{name}")
         loads = ",".join(f"fio/{name}" for name in self.disks)
         mark = {"step": step.name, "loads": loads, "block_bytes": step.block, "rate_limited": bool(self.limited)}
         out.event("fio", step.begin, "step-begin", **mark)

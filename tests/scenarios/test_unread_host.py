@@ -138,7 +138,7 @@ def only_the_load(folder: Path, in_flight: int) -> Diagnosis:
     out.entity("fio", "host", "db1")
     out.entity("fio", "lun", "db1/sdb")
     for line in ("load:fio runs_on host:db1", "load:fio targets lun:db1/sdb", "lun:db1/sdb attached_to host:db1"):
-        out.say(line)
+        out.configure_link(line)
     done = waited = 0
     for begin, many in ((0, in_flight), (40, 2 * in_flight)):
         mark: dict[str, Scalar] = {"step": f"q{many}", "group": 0, "loads": "fio", "offered": many}

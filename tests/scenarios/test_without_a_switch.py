@@ -104,9 +104,9 @@ class Counting(San):
             out.entity("config", "switch", "sw1")
         for made, number in self.cabled:
             out.entity("config", "switch_port", f"sw1/fc1/{number}", attributes={"speed_bits_per_second": 4e9})
-            out.say(f"switch_port:sw1/fc1/{number} member_of switch:sw1")
+            out.configure_link(f"switch_port:sw1/fc1/{number} member_of switch:sw1")
             kind, device = ("array_port", "fa1") if number == 1 else ("hba", "esx7")
-            out.say(f"switch_port:sw1/fc1/{number} cabled_to {kind}:{device}/{made.device}")
+            out.configure_link(f"switch_port:sw1/fc1/{number} cabled_to {kind}:{device}/{made.device}")
         out.source("os", "linux_host", HBA)
         for made in (HOST_PORT, SECOND):
             ids = {"wwpn": (made.wwpn,)}

@@ -104,7 +104,7 @@ class CloudSan(San):
         self.step(name, in_flight, read=read, write=write, block=block, disk={direction: below})
 
     def _configuration(self, out: RecordingBuilder) -> None:
-        out.say("load:fio runs_on host:db7")
+        out.configure_link("load:fio runs_on host:db7")
         out.entity("config", "host", "db7", ids={"name": ("db7",)})
         for device in self.devices:
             out.entity("fio", "lun", device, ids={"device": (device,)})

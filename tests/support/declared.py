@@ -1,4 +1,4 @@
-"""What the catalogue does not declare of the entities, relations and events that a source reports."""
+"""Finds entities, relations and events of sources that the catalogue does not declare."""
 
 from __future__ import annotations
 
@@ -15,46 +15,49 @@ _TYPES: Mapping[str, tuple[type, ...]] = {"text": (str,), "number": (int, float)
 
 
 def undeclared(items: Iterable[Item]) -> list[str]:
-    """A line for each key, attribute, relation or detail that the catalogue lacks, or has with another type."""
-    return sorted({line for item in items for line in _undeclared(item)})
+    """Return a line for each key, attribute, relation or detail that the catalogue lacks, or declares with another
+    type."""
+    return sorted({line for item in items for line in _find_undeclared(item)})
 
 
 @cache
-def _attributes(kind: str) -> Mapping[str, Field]:
-    """Those of the catalogue, and those that a collector declares in its folder."""
-    own = (registry.attributes(name).get(kind, {}) for name in registry.names())
-    return catalogue.attributes().get(kind, {}) | {name: field for fields in own for name, field in fields.items()}
+def _declared_attributes(kind: str) -> Mapping[str, Field]:
+    """The attributes of a kind in the catalogue, and those that collectors declare in their folders."""
+    collector_attributes = (registry.attributes(name).get(kind, {}) for name in registry.names())
+    return catalogue.attributes().get(kind, {}) | {
+        name: field for fields in collector_attributes for name, field in fields.items()
+    }
 
 
-def _undeclared(item: Item) -> Iterator[str]:
+def _find_undeclared(item: Item) -> Iterator[str]:
     match item:
         case SourceEntity():
             if item.kind not in catalogue.kinds():
                 yield f"kind {item.kind}"
                 return
             yield from (f"{item.kind}: key {key}" for key in item.ids if key not in catalogue.keys_of(item.kind))
-            yield from _wrong(item.kind, _attributes(item.kind), item.attributes)
+            yield from _find_wrong_values(item.kind, _declared_attributes(item.kind), item.attributes)
         case SourceLink():
             relation = catalogue.relations().get(item.relation)
             kinds = item.from_end[0], item.to_end[0]
-            if relation is None or not any(_fits(kinds, ends) for ends in relation.ends):
+            if relation is None or not any(_are_allowed_ends(kinds, ends) for ends in relation.ends):
                 yield f"{kinds[0]} {item.relation} {kinds[1]}"
         case Event():
             event = catalogue.events().get(item.name)
             if event is None:
                 yield f"event {item.name}"
                 return
-            yield from _wrong(item.name, event.details, item.detail)
+            yield from _find_wrong_values(item.name, event.details, item.detail)
             needed = (name for name, field in event.details.items() if field.needed)
             yield from (f"{item.name}: {name} is missing" for name in needed if name not in item.detail)
 
 
-def _fits(kinds: tuple[str, str], ends: tuple[str, str]) -> bool:
+def _are_allowed_ends(kinds: tuple[str, str], ends: tuple[str, str]) -> bool:
     """Whether the ends of a relation are of the kinds (from, to), or keys that such kinds have."""
     return all(kind == end or kind in catalogue.keys_of(end) for kind, end in zip(kinds, ends, strict=True))
 
 
-def _wrong(owner: str, fields: Mapping[str, Field], values: Mapping[str, Scalar]) -> Iterator[str]:
+def _find_wrong_values(owner: str, fields: Mapping[str, Field], values: Mapping[str, Scalar]) -> Iterator[str]:
     for name, value in values.items():
         if name not in fields:
             yield f"{owner}: {name}"

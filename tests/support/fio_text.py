@@ -1,4 +1,4 @@
-"""fio's text output, made to measure, and what is said of it when nothing else was recorded."""
+"""Writes fio's text output with given figures, and diagnoses it if nothing else was recorded."""
 
 from __future__ import annotations
 
@@ -72,17 +72,17 @@ def fio_text(
     return "\n".join([*lines, ""])
 
 
-def imported(folder: Path, text: str, known: Sequence[SourceEntity] = ()) -> Diagnosis:
-    """What is said of a result. `known`: what the configuration adds to it."""
+def import_text(folder: Path, text: str, known: Sequence[SourceEntity] = ()) -> Diagnosis:
+    """Import a result and diagnose it. `known`: additions of the configuration."""
     file = folder / "result.txt"
     file.write_text(text)
     import_file(ImportRequest(file, folder / "r.sanpath", host="db1", site_items=known))
     return judged(Recording(folder / "r.sanpath"))
 
 
-def first_screen(folder: Path, text: str) -> tuple[str, str, str | None]:
-    """Verdict, consequence and first action."""
-    diagnosis = imported(folder, text)
+def import_first_screen(folder: Path, text: str) -> tuple[str, str, str | None]:
+    """Import a result; return verdict, consequence and first action."""
+    diagnosis = import_text(folder, text)
     found = summary(diagnosis, resolve(Recording(folder / "r.sanpath").inventory()))
     return found.verdict, found.consequence or "", found.action
 

@@ -1,4 +1,4 @@
-"""A switch that nobody reads, and a host that counts the bytes of its own ports."""
+"""SANs with a switch that is not read, and a host that counts the bytes of its own ports."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from tests.support.recording import Number, RecordingBuilder
 from tests.support.san import San
 
 COUNTED_BYTES = 32 * 2076.0
-"""What Fibre Channel ports count of 64 KiB."""
+"""Bytes that Fibre Channel ports count for 64 KiB."""
 
 
 @dataclass(slots=True)
 class HalfRead(San):
-    """Nobody reads sw2, where the array is."""
+    """A SAN in which sw2, to which the array is attached, is not read."""
 
     def _switch(self, out: RecordingBuilder, name: str, last: float) -> None:
         if name != "sw2":
@@ -25,7 +25,7 @@ class HalfRead(San):
 
 @dataclass(slots=True)
 class FarSwitchRead(San):
-    """Nobody reads sw1, where the host is. sw2 tells which of its ports have target ports behind them."""
+    """A SAN in which sw1, to which the host is attached, is not read. sw2 reports the target ports at its ports."""
 
     def _switch(self, out: RecordingBuilder, name: str, last: float) -> None:
         if name != "sw2":
@@ -38,7 +38,8 @@ class FarSwitchRead(San):
 
 @dataclass(slots=True)
 class CountingHost(HalfRead):
-    """The host's ports count what they read, an equal part each. `silent`: they do not; `about`: their attributes."""
+    """The host's ports count the bytes that they read, an equal part each. `silent`: they do not. `about`: their
+    attributes."""
 
     silent: bool = False
     about: Mapping[str, Scalar] = field(default_factory=dict)

@@ -43,7 +43,7 @@ class Lateness:
 
 
 @contextmanager
-def lateness() -> Iterator[Lateness]:
+def measure_lateness() -> Iterator[Lateness]:
     """Measured while the block runs."""
     found, stop = Lateness(), Event()
     thread = Thread(target=found.measure, args=(stop,), daemon=True)
@@ -55,10 +55,10 @@ def lateness() -> Iterator[Lateness]:
         thread.join()
 
 
-def undisturbed(measured: Callable[[], T]) -> T:
+def measure_undisturbed(measured: Callable[[], T]) -> T:
     """What the first measurement gives during which the machine had a processor to spare; skips where none has."""
     for _ in range(ATTEMPTS):
-        with lateness() as found:
+        with measure_lateness() as found:
             result = measured()
         if found.mean_seconds <= LATE_SECONDS:
             return result

@@ -1,4 +1,4 @@
-"""A test of reads from several hosts, each with a fio and a block device of its own."""
+"""A test with reads of several hosts, each with its own fio and block device."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class OnHosts(San):
             out.link(source, "member_of", (("load", job), ("load", source)))
             machine, device = reads.machine or host, f"{host}-sda" if reads.machine else "sda"
             out.link(source, "runs_on", (("load", source), ("host", machine)))
-            out.say(f"load:{source} targets lun:{machine}/{device}")
+            out.configure_link(f"load:{source} targets lun:{machine}/{device}")
             mark: dict[str, Scalar] = {"step": step.name, "loads": job, "block_bytes": step.block}
             mark |= {"offered": reads.configured or reads.outstanding, "rate_limited": reads.has_rate}
             out.event(source, step.begin, "step-begin", **mark)

@@ -22,7 +22,7 @@ _Key = tuple[str, frozenset[str]]
 
 
 def microseconds(seconds: float) -> int:
-    """A moment of the run on the recorder's clock."""
+    """A time of the run on the recorder's clock, in microseconds."""
     return START_US + round(seconds * 1e6)
 
 
@@ -39,10 +39,10 @@ class RecordingBuilder:
         self._writer = Writer(folder, writer)
         self._sources: dict[str, tuple[str, float, list[Table]]] = {}
         self._last = 0.0
-        self._waiting: dict[_Key, _Polls | None] = {}
+        self._pending: dict[_Key, _Polls | None] = {}
 
     def source(self, name: str, collector: str, *tables: Table, every: float = 1.0) -> None:
-        """Declare a source with what it may yield."""
+        """Declare a source with its tables. `every`: its poll interval in seconds."""
         self._sources[name] = (collector, every, list(tables))
 
     def entity(
@@ -54,7 +54,7 @@ class RecordingBuilder:
         ids: Mapping[str, tuple[str, ...]] | None = None,
         attributes: Mapping[str, Scalar] | None = None,
     ) -> None:
-        """A thing as a source knows it, seen at the start."""
+        """Record an entity as one source reports it, at the start."""
         item = SourceEntity(kind, local_id, label or local_id, ids or {}, attributes or {})
         self._writer.inventory(source, START_US, item)
 
@@ -66,17 +66,17 @@ class RecordingBuilder:
         evidence: str = "test",
         at: float = 0.0,
     ) -> None:
-        """A link as a source knows it. `at`: when it was seen, seconds."""
+        """Record a link as one source reports it, at `at` seconds."""
         self._writer.inventory(source, microseconds(at), SourceLink(relation, *ends, evidence))
 
-    def say(self, sentence: str) -> None:
-        """A link of the configuration: "kind:name relation kind:name"."""
+    def configure_link(self, sentence: str) -> None:
+        """Record a link of the configuration, written as "kind:name relation kind:name"."""
         first, relation, second = sentence.split()
         ends = _end(first), _end(second)
         self.link("config", relation, ends, f"sanpath.yaml: {sentence}")
 
     def event(self, source: str, at: float, name: str, **detail: Scalar) -> None:
-        """Something that happened."""
+        """Record an event at `at` seconds."""
         late = self._imported.get(source, 0.0)
         self._writer.event(source, Event(microseconds(at + late), name, detail))
 
@@ -87,7 +87,7 @@ class RecordingBuilder:
         outcome: Literal["ok", "partial", "failed", "skipped"] = "ok",
         message: str = "",
     ) -> None:
-        """One poll, without its rows."""
+        """Record one poll, without its rows."""
         moment = microseconds(at)
         self._last = max(self._last, at)
         self._writer.poll(Poll(source, moment, moment, moment + 1000, outcome, message=message, requests=1))
@@ -101,7 +101,8 @@ class RecordingBuilder:
         device_at: float | None = None,
         covers: float | None = None,
     ) -> None:
-        """Samples of one poll, entity → metric → value. `device_at`: the device's own clock."""
+        """Record the samples of one poll. `values`: entity → metric → value. `device_at`: time of the device's own
+        clock; None: it has none. `covers`: length of the interval of averages, in seconds."""
         if source in self._imported:
             at, device_at = at + self._imported[source], None
         entities = list(values)
@@ -115,54 +116,54 @@ class RecordingBuilder:
             None if device_at is None else [microseconds(device_at)] * count,
             None if covers is None else [covers] * count,
         )
-        self._take(source, rows)
+        self._collect(source, rows)
         self._last = max(self._last, at)
 
     def item(self, source: str, item: Item) -> None:
-        """What a reader or collector has yielded."""
+        """Record an item that a reader or collector yielded."""
         match item:
             case Rows():
-                self._take(source, item)
+                self._collect(source, item)
                 self._last = max(self._last, (max(item.seen) - START_US) / 1e6)
             case Event():
                 self._writer.event(source, item)
             case SourceEntity() | SourceLink():
                 self._writer.inventory(source, START_US, item)
 
-    def _take(self, source: str, rows: Rows) -> None:
-        """Take the samples of a poll; polls of one source are given to the writer together, which takes less time.
+    def _collect(self, source: str, rows: Rows) -> None:
+        """Collect the samples of a poll. Polls of one source are written together, which takes less time.
 
-        The first poll of a table is given at once: the segments of tables follow in the order of these.
+        The first poll of a table is written at once, because it determines the order of the segments of tables.
         """
         key = rows.table.kind, frozenset(rows.values)
-        if key not in self._waiting:
+        if key not in self._pending:
             self._writer.samples(source, rows)
-            self._waiting[key] = None
+            self._pending[key] = None
             return
-        waiting = self._waiting[key]
-        if waiting is None or waiting.source != source or waiting.table is not rows.table:
-            self._give(key)
-            waiting = self._waiting[key] = _Polls(source, rows.table, {metric: [] for metric in rows.values})
-        waiting.add(rows)
+        pending = self._pending[key]
+        if pending is None or pending.source != source or pending.table is not rows.table:
+            self._flush(key)
+            pending = self._pending[key] = _Polls(source, rows.table, {metric: [] for metric in rows.values})
+        pending.add(rows)
 
-    def _give(self, key: _Key) -> None:
-        """Give the polls that wait to the writer."""
-        waiting = self._waiting[key]
-        if waiting is not None:
-            self._writer.samples(waiting.source, waiting.rows())
-            self._waiting[key] = None
+    def _flush(self, key: _Key) -> None:
+        """Write the pending polls."""
+        pending = self._pending[key]
+        if pending is not None:
+            self._writer.samples(pending.source, pending.rows())
+            self._pending[key] = None
 
     def counter(
         self, source: str, table: Table, entity: str, metric: str, series: Sequence[tuple[float, Number]]
     ) -> None:
-        """One counter or gauge of one entity: (time, value) pairs, a poll each."""
+        """Record one counter or gauge of one entity. `series`: (time, value) of each poll."""
         for at, value in series:
             self.samples(source, table, at, {entity: {metric: value}})
 
     def write(self, ended: bool = True, exit_code: int | None = 0) -> Recording:
         """End the recording. `ended` False: as if the recorder had been killed after its last flush."""
-        for key in self._waiting:
-            self._give(key)
+        for key in self._pending:
+            self._flush(key)
         for source in self._imported:
             self.event(source, self._last, "imported", file=f"{source}.csv")
         declared = [
@@ -202,7 +203,7 @@ class _Polls:
         self._covers_seconds: list[float | None] = []
 
     def add(self, rows: Rows) -> None:
-        """Add those of a poll."""
+        """Add the samples of a poll."""
         count = len(rows.entity)
         self._entities += rows.entity
         self._seen += rows.seen
@@ -212,7 +213,7 @@ class _Polls:
             self._values[metric] += values
 
     def rows(self) -> Rows:
-        """All of them."""
+        """Return all samples."""
         device_time = cast(Sequence[int], self._device_time)  # The writer takes None for a time that is not known.
         covers_seconds = cast(Sequence[float], self._covers_seconds)
         values = cast(dict[str, Sequence[Number]], self._values)

@@ -203,7 +203,7 @@ class San:
             for initiator, target in self.zones:
                 out.link("sw1", "zoned_with", (("wwpn", initiator), ("wwpn", target)), "zone z")
             if self.inter_switch_link:
-                out.say("switch_port:sw1/fc1/31 cabled_to switch_port:sw2/fc1/31")
+                out.configure_link("switch_port:sw1/fc1/31 cabled_to switch_port:sw2/fc1/31")
         if "array" not in self.leave_out:
             out.source("fa1", "flasharray", ARRAY, VOLUME, PATH, every=self.others_every)
             self._array(out, last)
@@ -216,22 +216,22 @@ class San:
             out.entity("fio", "host", "db1", ids={"name": ("db1",)})
             out.link("fio", "runs_on", (("load", "fio"), ("host", "db1")), "this machine")
             return
-        out.say("load:fio runs_on vm:sqlvm1")
-        out.say("vm:sqlvm1 runs_on host:esx7")
+        out.configure_link("load:fio runs_on vm:sqlvm1")
+        out.configure_link("vm:sqlvm1 runs_on host:esx7")
         out.entity("config", "vm", "sqlvm1", attributes={"memory_bytes": self.memory_bytes})
         disk = {"queue_depth": self.guest_queue_depth}
         out.entity("config", "host", "esx7", attributes={"os": "VMware ESXi"})
         if "lun" not in self.leave_out:
             out.entity("config", "lun", "sqlvm1/sda", ids={"naa": (NAA,)}, attributes=disk)
-            out.say("lun:sqlvm1/sda attached_to vm:sqlvm1")
+            out.configure_link("lun:sqlvm1/sda attached_to vm:sqlvm1")
         if self.second_lun:
             out.entity("config", "lun", "sqlvm1/sdb", ids={"naa": (SECOND_NAA,)}, attributes=disk)
-            out.say("lun:sqlvm1/sdb attached_to vm:sqlvm1")
+            out.configure_link("lun:sqlvm1/sdb attached_to vm:sqlvm1")
         for port in self.ports:
             if port.host:
                 name = f"{port.host}/{port.device}"
                 out.entity("config", "hba", name, ids={"wwpn": (port.wwpn,)}, attributes=_capable(port.capable))
-                out.say(f"hba:{name} attached_to host:{port.host}")
+                out.configure_link(f"hba:{name} attached_to host:{port.host}")
         for hba, target in self.lun_paths:
             out.entity("config", "path", f"{hba}-{target}")
             for end in (
@@ -239,7 +239,7 @@ class San:
                 f"attached_to hba:esx7/{hba}",
                 f"targets array_port:fa1/{target}",
             ):
-                out.say(f"path:{hba}-{target} {end}")
+                out.configure_link(f"path:{hba}-{target} {end}")
 
     def _load(self, out: RecordingBuilder, last: float) -> None:
         out.entity("fio", "load", "fio", ids={"name": ("fio",)})

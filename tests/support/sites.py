@@ -1,4 +1,4 @@
-"""The recording of one recorder as several would have written it: each its own sources, by a clock of its own."""
+"""Splits a recording into one of several recorders, each with its own sources and its own clock."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from sanpath.recording.storage.store import store_at
 from sanpath.recording.writing.writer import Writer
 
 WITHIN_SECONDS = 0.05
-"""How well each clock is compared with the store's, which is right."""
+"""Uncertainty of the comparison of each clock with the store's clock, which is correct."""
 _TIMES = {"polls": ("due", "started", "ended")}
 
 
 @dataclass(frozen=True)
 class Life:
-    """From one start of a recorder to its end, seconds after the start of the run. `ended`: as it should."""
+    """One run of a recorder, `since` and `until` in seconds after the start of the test. `ended`: it ended
+    normally."""
 
     since: float = -1e6
     until: float = 1e6
@@ -32,7 +33,8 @@ class Life:
 
 @dataclass(frozen=True)
 class Site:
-    """A recorder. `ahead`: its clock minus the right one, seconds; `compares`: with the store's clock."""
+    """A recorder. `ahead`: seconds by which its clock is ahead. `compares`: it compares its clock with the store's.
+    `load`: it runs the load."""
 
     name: str
     sources: tuple[str, ...]
@@ -43,7 +45,7 @@ class Site:
 
 
 def split(recording: Recording, folder: Path, *sites: Site) -> Recording:
-    """Written anew by several recorders."""
+    """Write a recording again, as if these sites had written it."""
     layout.create(folder)
     start_us = recording.started_us
     last_us = max(last for _, last in recording.signs_of_life.values())

@@ -31,7 +31,7 @@ class WithoutNeighbours(San):
 
     def _configuration(self, out: RecordingBuilder) -> None:
         for sentence in self.sentences:
-            out.say(sentence)
+            out.configure_link(sentence)
         out.source("db1", "linux_host")
         out.entity("db1", "host", "db1", ids={"name": ("db1",)})
         out.entity("db1", "hba", "db1/ens1f0", ids={"mac": ("aabbcc000001",)}, attributes={"technology": "ethernet"})

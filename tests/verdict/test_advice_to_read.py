@@ -19,8 +19,8 @@ class FailingArray(San):
     """The source of the array is asked, and never answers; the switch knows the name of its port."""
 
     def _array(self, out: RecordingBuilder, last: float) -> None:
-        out.say(f"switch_port:sw1/{ARRAY_PORT.name} cabled_to array_port:fa1/{ARRAY_PORT.device}")
-        out.say(f"array_port:fa1/{ARRAY_PORT.device} member_of array:fa1")
+        out.configure_link(f"switch_port:sw1/{ARRAY_PORT.name} cabled_to array_port:fa1/{ARRAY_PORT.device}")
+        out.configure_link(f"array_port:fa1/{ARRAY_PORT.device} member_of array:fa1")
         for at in range(0, int(last), 5):
             out.poll("fa1", float(at), "failed", "fa1: connection refused")
 

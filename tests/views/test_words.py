@@ -1,4 +1,4 @@
-"""The words of a storage engineer, the same everywhere: tests/support/texts.py lists what is read."""
+"""The texts use the words of storage engineers, the same everywhere (tests/support/texts.py lists all texts)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,16 @@ import re
 
 import pytest
 
-from tests.support.texts import Text, of_catalogue, of_code, of_first_screens, of_help, of_reports, of_rules, of_words
+from tests.support.texts import (
+    Text,
+    catalogue_texts,
+    code_texts,
+    first_screen_texts,
+    fixed_words,
+    help_texts,
+    report_texts,
+    rule_texts,
+)
 
 ELSEWHERE = {
     r"for want of": "not measured",
@@ -51,7 +60,7 @@ ELSEWHERE = {
 
 @functools.cache
 def everything() -> tuple[Text, ...]:
-    return (*of_words(), *of_rules(), *of_help(), *of_reports(), *of_catalogue(), *of_code())
+    return (*fixed_words(), *rule_texts(), *help_texts(), *report_texts(), *catalogue_texts(), *code_texts())
 
 
 @pytest.mark.parametrize("phrase", sorted(ELSEWHERE))
@@ -61,13 +70,13 @@ def test_no_text_needs_a_second_reading(phrase: str) -> None:
 
 
 def test_first_screens_speak_of_outstanding_ios_and_name_no_entity_by_its_kind() -> None:
-    for where, reported in of_first_screens():
+    for where, reported in first_screen_texts():
         assert "in flight" not in reported, (where, reported)
         assert not re.search(r"\b(link|lun|hba|array|volume|load|switch_port):", reported), (where, reported)
 
 
 def test_what_is_to_be_done_fits_in_a_line() -> None:
-    actions: list[Text] = [(where, reported) for where, reported in of_rules() if where.endswith(" action")]
+    actions: list[Text] = [(where, reported) for where, reported in rule_texts() if where.endswith(" action")]
     assert len(actions) > 100
     for where, reported in actions:
         assert len(reported) <= 60, (where, reported)

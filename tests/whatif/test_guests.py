@@ -41,10 +41,10 @@ def loads_on_one_lun(folder: Path, in_guests: bool) -> Recording:
         source = f"{guest}/fio"
         out.source(source, "fio", LOAD)
         out.entity(source, "load", source, ids={"name": (source,)})
-        out.say(f"load:{source} runs_on {f'vm:{guest}' if in_guests else 'host:esx'}")
+        out.configure_link(f"load:{source} runs_on {f'vm:{guest}' if in_guests else 'host:esx'}")
         if in_guests:
-            out.say(f"vm:{guest} runs_on host:esx")
-        out.say(f"load:{source} targets lun:esx/sda")
+            out.configure_link(f"vm:{guest} runs_on host:esx")
+        out.configure_link(f"load:{source} targets lun:esx/sda")
         for step in STEPS:
             _add_job(out, source, *step)
         for at in range(LAST):
