@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from sanpath.cli.sessions.lab_process import ServedLab, serve_lab
-from sanpath_collectors.fio.parse import Documents
+from sanpath_collectors.fio.documents import Documents
 from tests.faults.proxies import TcpProxy, UdpProxy, standing_for
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from sanpath_collectors.fio.parse import Documents
+from sanpath_collectors.fio.documents import Documents
 from tests.recorder.conftest import job_file
 from tests.recorder.processes import sanpath
 

@@ -85,8 +85,8 @@ def _requested_ops_per_second(options: Mapping[str, str], processes: int, reads:
     if reads not in (0.0, 1.0):
         return None
     index = 0 if reads else 1
-    estimate_operations, size = (_rate_of_direction(options.get(name), index) for name in ("rate_iops", "rate"))
-    if (rate := parse_size_bytes(estimate_operations)) is not None:
+    operations, size = (_rate_of_direction(options.get(name), index) for name in ("rate_iops", "rate"))
+    if (rate := parse_size_bytes(operations)) is not None:
         return processes * rate or None
     block, rate = _block_bytes(reads, options), parse_size_bytes(size, options.get("kb_base", "1024"))
     return processes * rate / block or None if rate and block else None

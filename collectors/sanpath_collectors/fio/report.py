@@ -14,11 +14,12 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from sanpath.plugin import CollectorError, Failure, Item, ResultClock, warning
+from sanpath_collectors.fio.documents import MAX_DOCUMENT_CHARACTERS, Documents
 from sanpath_collectors.fio.formats import client, terse
 from sanpath_collectors.fio.formats.normal import NormalText
 from sanpath_collectors.fio.formats.normal_entry import Entry, has_direction_totals
 from sanpath_collectors.fio.inventory import Inventory
-from sanpath_collectors.fio.parse import MAX_DOCUMENT_CHARACTERS, Documents, parse_status
+from sanpath_collectors.fio.parse import parse_status
 from sanpath_collectors.fio.run import LoadIds, Run
 from sanpath_collectors.fio.status import Status
 from sanpath_collectors.fio.truncated_document import parse_complete_jobs

@@ -18,7 +18,7 @@ _MAX_RUNTIME_MS = 2**42
 """Longer run times are not plausible: a hundred years."""
 MAX_COUNT = 2**64
 """The smallest number that does not fit a 64-bit counter."""
-_SMALLEST_BLOCK = 512
+_MIN_BLOCK_BYTES = 512
 """The sector, below which no device takes I/Os."""
 
 
@@ -160,7 +160,7 @@ def estimate_operations(moved_bytes: int, per_second: int, seconds: float) -> in
     min_ops, max_ops = per_second * seconds, (per_second + 1) * seconds
     if not moved_bytes or max_ops <= 0:
         return round(min_ops)
-    size = _SMALLEST_BLOCK
+    size = _MIN_BLOCK_BYTES
     candidates = []
     while size * min_ops <= moved_bytes:
         if moved_bytes % size == 0 and min_ops <= moved_bytes // size < max_ops:

@@ -11,7 +11,7 @@ from sanpath.recorder.importing.target import sources_of_other_hosts
 from sanpath.recording.reading.recording import Recording
 from sanpath.units import long_duration
 
-_LEAST_OVERLAP = 0.1
+_MIN_OVERLAP_RATIO = 0.1
 """Share of the shorter load by which two loads must overlap to have run at the same time: times may be rounded to
 seconds."""
 
@@ -47,7 +47,7 @@ def overlap_remarks(
         return
     for source, begin, end in find_steps_of_tool(recording, collector, *hosts):
         overlap_us = min(end, placement.last) - max(begin, placement.first)
-        if overlap_us <= _LEAST_OVERLAP * min(end - begin, placement.last - placement.first):
+        if overlap_us <= _MIN_OVERLAP_RATIO * min(end - begin, placement.last - placement.first):
             continue
         others = _targets(recording, source)
         if not (others and targets and others.isdisjoint(targets)):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from sanpath_collectors.fio.parse import Documents
+from sanpath_collectors.fio.documents import Documents
 from tests.collectors.fio import printed
 
 JOB = {"jobname": "a", "groupid": 0, "read": {"total_ios": 5}}

@@ -23,7 +23,7 @@ import pytest
 
 from sanpath.plugin import Event, Item
 from sanpath_collectors.fio.collector import FioReader
-from sanpath_collectors.fio.parse import Documents
+from sanpath_collectors.fio.documents import Documents
 from tests.collectors.fio.printed import DIRECTIONS, Reported
 
 PROGRAM = shutil.which("fio")

@@ -15,7 +15,8 @@ import pytest
 
 from sanpath.plugin import Event, Item, Rows, SourceEntity
 from sanpath_collectors.fio.collector import FioReader
-from sanpath_collectors.fio.parse import Documents, parse_status
+from sanpath_collectors.fio.documents import Documents
+from sanpath_collectors.fio.parse import parse_status
 from sanpath_collectors.fio.status import Status
 
 ROOT = Path(__file__).parents[3]

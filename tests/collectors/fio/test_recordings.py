@@ -12,7 +12,7 @@ import pytest
 
 from sanpath.plugin import SourceEntity
 from sanpath.recorder.importing.file import ImportedFile
-from sanpath_collectors.fio.parse import Documents
+from sanpath_collectors.fio.documents import Documents
 from sanpath_collectors.fio.result import FioResult
 from tests.collectors.fio.printed import Reported, refusal
 

@@ -157,10 +157,10 @@ def _merge_counters(
     """The counters that the logs of all jobs contain. If they contain only the bytes of a direction, its operations
     are computed with the mean I/O size."""
     counted = {metric: [job[metric] for job in jobs] for metric in totals if all(metric in job for job in jobs)}
-    for estimate_operations, moved in zip(_OPERATIONS, _BYTES, strict=True):
-        if estimate_operations in totals and estimate_operations not in counted and moved in counted:
-            share = totals[estimate_operations] / totals[moved]
-            counted[estimate_operations] = [(times, share * values) for times, values in counted[moved]]
+    for operations, moved in zip(_OPERATIONS, _BYTES, strict=True):
+        if operations in totals and operations not in counted and moved in counted:
+            share = totals[operations] / totals[moved]
+            counted[operations] = [(times, share * values) for times, values in counted[moved]]
     return counted
 
 
