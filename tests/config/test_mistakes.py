@@ -231,7 +231,7 @@ def test_aliases_of_aliases_are_not_walked_through(tmp_path: Path) -> None:
 
 
 def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
-    """A file is mended in one go, and not in as many as it has mistakes."""
+    """All mistakes of a file are reported together, so that it can be corrected at once."""
     bad = SWITCH.replace("collector:", "colector:") + "  every_seconds: often\n"
     bad += "- {name: fa1, collector: flasharay, host: x}\n"
     bad += "- {name: sw2, collector: snmp_switch, hots: x, community: plain, every_seconds: 0}\n"

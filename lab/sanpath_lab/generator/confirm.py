@@ -16,7 +16,7 @@ changes throughput by less than the second."""
 _MIN_CONCURRENCY_GAIN = 1.6
 """Smallest ratio by which throughput grows with twice the I/Os in flight if only concurrency limits."""
 _DAMAGE_SAMPLING_ERROR = 0.25
-"""Sampling error of the gain from mending a cable, as a share of it: few frames are damaged in a short run."""
+"""Sampling error of the gain from repairing a cable, as a share of it: few frames are damaged in a short run."""
 _BUSY = 0.6
 """Highest utilisation of a link or command processor for a fault whose throughput is bound by latency."""
 _EPOCH_SECONDS = 1_800_000_000.0
