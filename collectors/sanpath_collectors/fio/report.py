@@ -26,6 +26,8 @@ from sanpath_collectors.fio.truncated_document import parse_complete_jobs
 
 _BYTE_ORDER_MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _LINES = re.compile(r"[\r\n]+")
+_KEY = re.compile(r'"(?:fio version|jobs|client_stats)"\s{0,8}:')
+"""What only a document of fio has: another brace that is never closed, as in notes, hides no text after it."""
 _WARNINGS_PER_CODE = 3
 """Maximum number of warnings with the same code."""
 
@@ -81,7 +83,10 @@ class Report:
         for part in (*documents.parts(self._start), *documents.last_parts()):
             yield from self._read_part(part)
         remaining = documents.remaining().lstrip(" \t")
-        if cut := remaining.startswith("{"):
+        cut = remaining.startswith("{") and _KEY.search(remaining) is not None
+        if not cut:
+            yield from self._read_part(remaining)
+        else:
             self._add_warning("cut-file", "the file ends inside a document: what came before it is used")
             # Without an earlier status, the complete jobs in this document are the only result.
             if self._run is None and (document := parse_complete_jobs(remaining)) is not None:

@@ -97,3 +97,10 @@ def test_every_run_without_a_date_begins_when_the_one_before_has_ended() -> None
     text = run(0) + run(1, "date") + run(2, "date")
     (_, first), (second, second_end), (third, _) = periods(Reported.of_report(text.encode()))
     assert (second - first, third - second_end) == (0, 0)
+
+
+@pytest.mark.parametrize("noted", ['{\n  "id": "7",\n  "key": "a"}\n\n', '{\n  "id": "7",\n...\n', "{ a, b\n"])
+def test_a_brace_of_something_else_hides_no_result_after_it(noted: str) -> None:
+    text = run(0) + run(1)
+    reported = Reported.of_report((noted + text).encode())
+    assert reported.items == Reported.of_report(text.encode()).items
