@@ -40,6 +40,10 @@ _MACOS_FOLDER = "__MACOSX"
 """Folder of the metadata that macOS adds for each file. In a tar archive their names begin with "._"."""
 _PORTABLE_NAME = re.compile(r"[^\x00-\x1f\x7f/\\:]{1,200}")
 """A name of a file or folder that is valid on every system."""
+_COLON = re.compile(r"(?<=..):")
+"""A colon in a name, as in times (14:30:05). After a single letter it would name a drive."""
+_OFFICE_MEMBER = "[Content_Types].xml"
+"""A file in every document of an office program (Office Open XML), which is a zip archive."""
 
 
 class Archive:
@@ -70,6 +74,9 @@ class Archive:
 
     def _unzip(self) -> None:
         with zipfile.ZipFile(self._path) as archive:
+            if _OFFICE_MEMBER in archive.namelist():
+                reason = "is a document of an office program: import the original of what it holds, or save it as CSV"
+                raise UsageError(f"{self._path.name}: {reason}")
             for member in archive.infolist():
                 # Upper bits: the file type, if the archive was made on Unix. 0: unknown; 0o10: a regular file.
                 if member.is_dir() or (member.external_attr >> 28) not in (0, 0o10):
@@ -99,7 +106,7 @@ class Archive:
 
     def _extract(self, name: str, content: IO[bytes], modified_seconds: float) -> None:
         """Write one file. Raises UsageError for a name that leads out of the folder."""
-        parts = [part for part in PurePosixPath(name).parts if part != "."]
+        parts = [_COLON.sub("_", part) for part in PurePosixPath(name).parts if part != "."]
         path = self._folder.joinpath(*parts)
         is_portable = bool(parts) and all(part != ".." and _PORTABLE_NAME.fullmatch(part) for part in parts)
         if not is_portable or not path.resolve().is_relative_to(self._folder.resolve()):

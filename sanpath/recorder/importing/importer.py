@@ -206,11 +206,19 @@ def _join_parts(
     runs: Mapping[_RunKey, list[Path]],
     complete: Mapping[_RunKey, Sequence[list[Path]]],
 ) -> list[list[Path]]:
-    """Return the groups of files, each group of parts joined with the file that has the whole run.
+    """Return the groups of files, each group of parts joined with the file that has the whole run: the nearest one in
+    the folder of the parts or above it.
 
-    If there are two such files, they are of two runs. To which of them the parts belong is not known.
+    If there are two such files, they are of two runs. To which of them the parts belong is not known. Neither is it
+    if several folders have such parts.
     """
-    joined = {id(runs[key]): each[0] for key, each in complete.items() if len(each) == 1 and key in runs}
+    parts_of = defaultdict[_RunKey, list[list[Path]]](list)
+    for (folder, collector, run), parts in runs.items():
+        keys = [(above, collector, run) for above in (folder, *folder.parents)]
+        parts_of[next((key for key in keys if key in complete), keys[0])].append(parts)
+    joined = {
+        id(parts_of[key][0]): each[0] for key, each in complete.items() if len(each) == 1 and len(parts_of[key]) == 1
+    }
     for group in groups:
         if (whole_run := joined.get(id(group))) is not None:
             whole_run += group

@@ -24,7 +24,8 @@ _MIN_QUOTED_RATIO = 0.5
 _MIN_PREFIXED_RATIO = 0.95
 """Share of the lines that must have the same prefix. The program that added it may have written lines of its own."""
 _MIN_LINES = 5
-_HOST = re.compile(rb"(?!fio: )([\w.-]{1,255}):(?: |$)")
+_HOST = re.compile(rb"(?!fio: |\d{9,}: )([\w.-]{1,255}):(?: |$)")
+"""The name of a host in front of a line. A long number is a time since the epoch, in seconds or milliseconds."""
 _TIME = re.compile(
     rb"\[?(?:\d{4}-\d\d-\d\d[ T]|\w{3} [ \d]\d )?\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?\]?", re.ASCII
 )

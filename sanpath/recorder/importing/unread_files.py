@@ -62,7 +62,7 @@ _TEXTS = (
     (r".*\bportperfshow\b", "what portperfshow prints", _NOT_READ),
     (r".*[#>] ?show interface|fc\d+/\d+ is (?:up|down|trunking)", "what show interface prints", _NOT_READ),
     (
-        r"\[[^\]\n]*\]\n(?:(?:[\w-]+ *(?:=.*)?|[;#].*)?\n){0,40}(?:ioengine|rw|readwrite) *= *\w",
+        r"\[[^\]\n]*\]\n(?:(?:[\w-]+ *(?:=.*)?|[;#].*)?\n){0,40}(?:ioengine|rw|readwrite)=\w",
         "a job file of fio, and not its result",
         "fio --output-format=json --output=RESULT JOBFILE writes what sanpath reads",
     ),

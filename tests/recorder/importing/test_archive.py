@@ -90,11 +90,27 @@ def test_a_file_of_an_archive_is_recognised_once(tmp_path: Path, monkeypatch: py
 
 
 def test_an_archive_without_a_result_is_refused(tmp_path: Path) -> None:
-    path = zipped(tmp_path / "a.zip", {"a.md": b"# A\n", "b.md": b"# B\n"})
-    with pytest.raises(UsageError, match=r"^a\.md: "):
-        CliRunner().invoke(
-            app, ["import", "file", str(path), "--into", str(tmp_path / "r.sanpath")], catch_exceptions=False
-        )
+    files = {f"{number}.md": b"# A\n" for number in range(9)}
+    path = zipped(tmp_path / "a.zip", files | {"vmstat.txt": b"procs ---memory---\n"})
+    command = ["import", "file", str(path), "--into", str(tmp_path / "r.sanpath")]
+    ran = CliRunner().invoke(app, command)
+    assert str(ran.exception).startswith("0.md, 1.md, 2.md, 3.md, 4.md and 4 more: is not a result")
+    assert [line.partition(": sanpath")[0] for line in ran.stderr.splitlines()] == [
+        "not imported: vmstat.txt: is what vmstat prints"
+    ]
+
+
+def test_a_workbook_is_no_archive_of_results(tmp_path: Path) -> None:
+    path = zipped(tmp_path / "esxtop.xlsx", {"[Content_Types].xml": b"<a/>", "xl/workbook.xml": b"<a/>"})
+    with pytest.raises(UsageError, match=r"^esxtop\.xlsx: is a document of an office program: "):
+        unpacked(path, tmp_path / "scratch")
+
+
+@pytest.mark.parametrize("pack", [zipped, tarred])
+def test_a_time_in_a_name_leads_nowhere(tmp_path: Path, pack: object) -> None:
+    names = ["run_2026-01-31_14:30:05/fio.txt", "irq_usb:3.csv"]
+    path = (zipped if pack is zipped else tarred)(tmp_path / "a.tar", dict.fromkeys(names, b"x"))
+    assert [file.name for file in unpacked(path, tmp_path / "scratch")] == ["irq_usb_3.csv", "fio.txt"]
 
 
 @pytest.mark.parametrize("pack", [zipped, tarred])

@@ -111,3 +111,8 @@ def test_lines_of_several_hosts_are_to_be_told_apart_first() -> None:
     assert describe_unread_file(report, "iostat.txt") == (
         "has lines of 2 hosts: write those of each into a file (grep '^db1: ' iostat.txt)"
     )
+
+
+def test_times_in_front_of_lines_are_no_hosts() -> None:
+    lines = [b"%d: cpu0 1.00\n" % (1_795_150_709_122 + 5_000 * (number // 8)) for number in range(40)]
+    assert other_file(b"".join(lines), "turbostat.txt") is None

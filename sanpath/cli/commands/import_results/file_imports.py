@@ -118,16 +118,21 @@ class FileImports:
     def _report_refusals(self) -> None:
         """Print which files were refused, and the next command. Raises the first refusal.
 
-        An archive may contain files that are not results: they are no errors if another of its files was imported.
+        Files of an archive that are refused for the same reason are one line. They are no errors if another file of
+        the archive was imported.
         """
-        errors = [error for error, archive in self._refused if archive not in self._imported_archives - {None}]
-        left_out: dict[tuple[str, str], list[str]] = {}
+        errors = [error for error, archive in self._refused if archive is None]
+        left_out: dict[tuple[Path, str], list[str]] = {}
         for error, archive in self._refused:
-            if archive is not None and archive in self._imported_archives:
+            if archive is not None:
                 file_name, _, reason = str(error).partition(": ")
-                left_out.setdefault((archive.name, reason), []).append(file_name)
-        for (archive_name, reason), names in left_out.items():
-            typer.echo(f"{archive_name}: not imported: {first_of(names, _MAX_NAMES)}: {reason}")
+                left_out.setdefault((archive, reason), []).append(file_name)
+        for (archive, reason), names in left_out.items():
+            refusal = f"{first_of(names, _MAX_NAMES)}: {reason}"
+            if archive in self._imported_archives:
+                typer.echo(f"{archive.name}: not imported: {refusal}")
+            else:
+                errors.append(UsageError(refusal))
         if self._sources or not errors:
             typer.echo(command("diagnose", self._folder), err=True)
         for error in errors[1:]:
