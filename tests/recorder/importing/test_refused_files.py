@@ -77,6 +77,8 @@ def test_a_command_that_imports_nothing_names_each_file(tmp_path: Path) -> None:
         (b"<title>Vdbench a/logfile.html</title><pre>\n", "is a page of vdbench without the figures of a load"),
         (b"Device Information        :       IOPS      MiB/s\n", "is a result of SPDK's perf or bdevperf: sanpath"),
         (b"Maintaining 16 concurrent writes of 4194304 bytes\n", "is a result of rados bench: sanpath does not"),
+        (b"Elapsed time- 30s\nFIO test results:\n", "is a result of kubestr: kubestr fio -o json prints what"),
+        (b"=====\nFIO Benchmark Summary\nFor: a\n", "is a summary of kbench or dbench: import the output of fio"),
         (b"<!DOCTYPE html>\n<html>\n", "is a web page: sanpath does not read it; enter its figures by hand"),
         (b"Linux 6.1 (a)\n\n14:30:05      UID       PID   kB_rd/s\n", "is what pidstat prints: sanpath does not"),
         (b"              capacity     operations     bandwidth\n", "is what zpool iostat prints: sanpath does"),
