@@ -260,7 +260,7 @@ def _nothing_timed(facts: Facts) -> tuple[str, str]:
             "no I/O of a load was recorded: nothing can be judged",
             "run a load that sanpath reads: sanpath run -- fio …",
         )
-    if facts.untimed is not None and facts.untimed.has_latency:
+    if facts.untimed is not None and facts.untimed.has_latency and facts.untimed.ops_per_second is not None:
         return (
             f"{_device_traffic(facts, facts.untimed)}, too little to be a load: nothing can be judged",
             "record the devices again while the load runs",

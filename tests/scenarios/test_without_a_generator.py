@@ -153,6 +153,13 @@ def test_a_dozen_ios_are_no_load(tmp_path: Path, seconds: float) -> None:
     assert "too little to be a load" in verdict.headline
 
 
+def test_an_idle_host_that_writes_a_log_for_an_hour_has_no_load(tmp_path: Path) -> None:
+    san = Copy(tmp_path / "log.sanpath")
+    log = Flow(0.4, 0.0005)
+    san.step("", 0, read=log, seconds=900, disk={"read": log})
+    assert "too little to be a load" in diagnose(san.write()).verdict.headline
+
+
 def test_an_idle_host_is_no_load(tmp_path: Path) -> None:
     assert diagnose(Copy(tmp_path / "idle.sanpath").write()).verdict.kind == "cannot_tell"
 

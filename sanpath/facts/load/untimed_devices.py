@@ -30,7 +30,7 @@ def untimed_device(topology: Topology, samples: Sequence[StepSamples]) -> Untime
     moved = _moved(busiest) if busiest is not None else {}
     if busiest is None or not moved:
         return None
-    rates = [busiest.rate(f"ops_{direction}_total") for direction in moved]
+    rates = [_operations(busiest, direction) for direction in moved]
     operations = None if None in rates else sum(rate for rate in rates if rate is not None)
     has_latency = all(busiest.rate(f"latency_seconds_{direction}_total") is not None for direction in moved)
     return UntimedDevice(topology.known_as[busiest.source, "lun", busiest.entity], moved, operations, has_latency)
@@ -39,3 +39,10 @@ def untimed_device(topology: Topology, samples: Sequence[StepSamples]) -> Untime
 def _moved(sample: StepSamples) -> dict[Direction, float]:
     rates = {direction: sample.rate(f"bytes_{direction}_total") or 0.0 for direction in DIRECTIONS}
     return {direction: rate for direction, rate in rates.items() if rate}
+
+
+def _operations(sample: StepSamples, direction: Direction) -> float | None:
+    """Operations per second. None: those of a window in which bytes were moved are not known."""
+    windows = zip(*(sample.rates.get(f"{what}_{direction}_total", ()) for what in ("ops", "bytes")), strict=False)
+    is_known = all(operations is not None or not moved for operations, moved in windows)
+    return sample.rate(f"ops_{direction}_total") if is_known else None

@@ -77,7 +77,11 @@ _TEXTS = (
         "import flatfile.html of the same folder",
     ),
     (r"FIO test results:|FIO version - fio", "a result of kubestr", "kubestr fio -o json prints what sanpath reads"),
-    (r"FIO Benchmark Summary|= Dbench Summary =", "a summary of kbench or dbench", "import the output of fio behind it"),
+    (
+        r"FIO Benchmark Summary|= Dbench Summary =",
+        "a summary of kbench or dbench",
+        "import the output of fio behind it",
+    ),
     (r"CrystalDiskMark \d", "a result of CrystalDiskMark", _BY_HAND),
     (r"AS SSD Benchmark \d", "a result of AS SSD", _BY_HAND),
     (r" ?Device Information +: +(?:runtime\(s\) +)?IOPS ", "a result of SPDK's perf or bdevperf", _BY_HAND),
