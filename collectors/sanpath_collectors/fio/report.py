@@ -67,6 +67,7 @@ class Report:
         self._has_prefixed_entry = self._interrupted = False
         self._fio_error = ""
         self._warning_counts: Counter[str] = Counter()
+        self._seen: set[int] = set()
 
     def feed(self, added: bytes) -> Iterator[Item]:
         """Yields the items of the next chunk."""
@@ -172,6 +173,9 @@ class Report:
         if (self.clock == "elapsed") != (current.time_us is None):
             current = replace(current, time_us=None if self.clock == "elapsed" else self._estimate_end_us(current))
         if self._run is None or not self._run.continues(current):
+            if current.figures in self._seen:  # Notes, and files to which output is appended, hold some twice.
+                self._add_warning("copy", "the file holds a result twice: it is counted once")
+                return
             first_step, end_us = 0, self._end_us()
             if self._run is not None:
                 yield from self._end_run(self._run)
@@ -180,6 +184,7 @@ class Report:
             begin_us = end_us if current.time_us is None else current.time_us
             for_people = self._form == "normal"
             self._run = Run(self._inventory, self._load_ids, first_step, begin_us, for_people=for_people)
+        self._seen |= {current.figures} if current.time_us is not None else set()
         yield from self._run.add(current)
         yield from self._emit_warnings()
 

@@ -98,6 +98,11 @@ class Status:
     banner: int = 0
 
     @property
+    def figures(self) -> int:
+        """A number that is the same for a copy of the status, and hardly for another."""
+        return hash((self.time_us, *((job.name, *job.samples.values()) for job in self.jobs)))
+
+    @property
     def runtime_us(self) -> int:
         """Run time of its jobs: the longest of each stage, summed up, because stages run one after the other."""
         longest: dict[tuple[int, int], int] = {}

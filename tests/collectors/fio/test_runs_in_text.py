@@ -104,3 +104,11 @@ def test_a_brace_of_something_else_hides_no_result_after_it(noted: str) -> None:
     text = run(0) + run(1)
     reported = Reported.of_report((noted + text).encode())
     assert reported.items == Reported.of_report(text.encode()).items
+
+
+def test_a_result_that_the_file_holds_twice_counts_once() -> None:
+    once = Reported.of_report((run(0) + run(1)).encode())
+    twice = Reported.of_report((run(0) + run(1) + run(0) + run(1)).encode())
+    assert periods(twice) == periods(once)
+    assert done(twice) == done(once)
+    assert twice.warnings == ["copy", "copy"]
