@@ -89,7 +89,11 @@ _TEXTS = (
     (r" Timing (?:cached|buffered|O_DIRECT)", "a result of hdparm", _BY_HAND),
     (r"Version +\d\.\d+\w? +-+Sequential Output-", "a result of bonnie++", _BY_HAND),
     (r"<PhoronixTestSuite>", "a result of the Phoronix Test Suite", _BY_HAND),
-    (r"Name +Time +B/s \(read\) ", "what purearray monitor prints", f"{_NOT_READ}; the source flasharray does, live"),
+    (
+        r"Name +Time +B/s \(read\) ",
+        "what purearray monitor prints",
+        f"{_NOT_READ}; a source that reads this array does, live",
+    ),
     (r"INTERFACE +VSAN +FCID +PORT NAME", "what show flogi database prints", _NOT_READ),
     (r"switchName:\s", "what switchshow prints", _NOT_READ),
     (r"smartctl \d+\.\d", "what smartctl prints", _NOT_READ),
