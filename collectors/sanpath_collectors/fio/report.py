@@ -146,7 +146,7 @@ class Report:
             yield from self._read_line(line)
 
     def _read_line(self, line: str) -> Iterator[Item]:
-        status = None
+        status, line = None, line.replace("**", "")  # Pages print what they stress in bold type.
         if terse.LINE.match(line):
             if self._form in (None, "terse") and (status := self._terse.read_line(line)) is not None:
                 self._form = "terse"

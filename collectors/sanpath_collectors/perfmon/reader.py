@@ -176,8 +176,8 @@ class CounterLog(ResultReader):
             reasons = "".join(f"; {text}" for _, text in self._plan.warnings)
             return f"none of its counters can be used: collect {self.wanted_counters}{reasons}"
         return (
-            "no interval is complete: rates take two rows with their times; a spreadsheet that saved the log again "
-            "has truncated them: import the original"
+            "no interval is complete: rates take two rows with their times. The log has one, or a spreadsheet that "
+            "saved it again has truncated the times: import the original"
         )
 
 

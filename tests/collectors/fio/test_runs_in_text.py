@@ -112,3 +112,10 @@ def test_a_result_that_the_file_holds_twice_counts_once() -> None:
     assert periods(twice) == periods(once)
     assert done(twice) == done(once)
     assert twice.warnings == ["copy", "copy"]
+
+
+def test_figures_in_bold_type_are_figures() -> None:
+    text = run(0) + run(1)
+    stressed = re.sub(r"(?m)^  ((?:read|write): IOPS=\d+)", r"**\1**", text)
+    assert stressed != text
+    assert Reported.of_report(stressed.encode()).items == Reported.of_report(text.encode()).items
