@@ -22,6 +22,10 @@ from sanpath.units import count, counted, duration, iops, outstanding, percent_r
 
 _NEARLY_FLAT = 0.15
 """Largest gain of throughput on a plateau, however many more I/Os are outstanding."""
+_EVEN = 0.01
+_FEWEST_EVEN = 3
+"""This many of the deepest steps whose throughput differs by less than one in a hundred are a plateau, also where no
+step has half as many outstanding I/Os as they: chance seldom makes three alike."""
 _LEAST_CHANGE = 0.03
 """Relative change below which a difference is chance, however steady the steps were."""
 _SAME_IN_FLIGHT = 0.02
@@ -157,8 +161,11 @@ def _shape(loads: Sequence[LoadFacts]) -> tuple[Shape, str]:
         return "unknown", _repetition_words(varying)
     if gain < -max(least_gain, _clear_fall(before, last)):
         return "unknown", "throughput differs more from window to window than from step to step"
-    if gain <= least_gain:
-        calm = next(load for load in typical if load.ops_per_second * (1 + least_gain) >= last.ops_per_second)
+    even = [load for load in typical if abs(load.ops_per_second - last.ops_per_second) < _EVEN * last.ops_per_second]
+    ends_even = len(even) >= _FEWEST_EVEN and even == typical[-len(even) :] and last.asks_for_more_than(even[0])
+    if gain <= least_gain or ends_even:
+        least = _EVEN if gain > least_gain else least_gain
+        calm = next(load for load in typical if load.ops_per_second * (1 + least) >= last.ops_per_second)
         return "plateau", (
             f"{iops(last.ops_per_second)} from {count(calm.outstanding)} to "
             f"{outstanding(last.outstanding)}: more add only latency"

@@ -82,6 +82,14 @@ def test_a_published_knee(tmp_path: Path) -> None:
     assert 8 <= curve.knee.in_flight[0] <= 16 <= curve.knee.in_flight[1] <= 24
 
 
+def test_three_steps_alike_end_a_rise(tmp_path: Path) -> None:
+    """Also where the step with half as many outstanding I/Os was still below the plateau."""
+    points = [(1, 1218), (2, 2178), (3, 2891), (4, 3468), (5, 3566), (6, 3565), (7, 3564)]
+    curve = swept(tmp_path / "alike", points)
+    assert (curve.shape, curve.said) == ("plateau", "3,564 IOPS from 5 to 7 outstanding I/Os: more add only latency")
+    assert swept(tmp_path / "two", points[:-1]).shape == "rising"
+
+
 def test_a_collapse_is_no_plateau(tmp_path: Path) -> None:
     """The hybrid of the same test: 204, 251 and 124 IOPS at 2, 3 and 4 sessions."""
     curve = swept(tmp_path, [(2, 204), (3, 251), (4, 124)])
