@@ -23,9 +23,10 @@ from sanpath.units import count, counted, duration, iops, outstanding, percent_r
 _NEARLY_FLAT = 0.15
 """Largest gain of throughput on a plateau, however many more I/Os are outstanding."""
 _EVEN = 0.01
+"""Relative difference of throughput below which steps are alike: sanpath's own choice."""
 _FEWEST_EVEN = 3
-"""This many of the deepest steps whose throughput differs by less than one in a hundred are a plateau, also where no
-step has half as many outstanding I/Os as they: chance seldom makes three alike."""
+"""This many of the deepest steps that are alike are a plateau, also where the step with half as many outstanding I/Os
+was below it: chance seldom makes three alike."""
 _LEAST_CHANGE = 0.03
 """Relative change below which a difference is chance, however steady the steps were."""
 _SAME_IN_FLIGHT = 0.02
