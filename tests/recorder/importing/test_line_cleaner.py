@@ -115,4 +115,4 @@ def test_lines_of_several_hosts_are_to_be_told_apart_first() -> None:
 
 def test_times_in_front_of_lines_are_no_hosts() -> None:
     lines = [b"%d: cpu0 1.00\n" % (1_795_150_709_122 + 5_000 * (number // 8)) for number in range(40)]
-    assert other_file(b"".join(lines), "turbostat.txt") is None
+    assert describe_unread_file(b"".join(lines), "turbostat.txt") is None
