@@ -39,8 +39,8 @@ class OnTwoFabrics(TcpSan):
                 out.samples(source, table, second, {OTHER_PAIR: self._connection(second, source)})
         self.tcp = lossy
         for pair, port in ((PAIR, "eth1"), (OTHER_PAIR, "eth0")):
-            out.say(f"tcp_connection:{pair} ends_at hba:esx7/{port}")
-            out.say(f"tcp_connection:{pair} ends_at array_port:fa1/{port}")
+            out.configure_link(f"tcp_connection:{pair} ends_at hba:esx7/{port}")
+            out.configure_link(f"tcp_connection:{pair} ends_at array_port:fa1/{port}")
 
 
 def test_the_links_of_a_connection_without_lost_segments_lost_none(tmp_path: Path) -> None:
