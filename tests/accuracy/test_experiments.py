@@ -74,6 +74,7 @@ def test_the_table_has_what_came_of_it() -> None:
     assert "draw:7" not in table
 
 
+@pytest.mark.slow
 def test_a_score_does_what_is_proposed() -> None:
     found = outcome(Job("draw", 20007, None, EXPERIMENTS))
     assert found.experiments is not None

@@ -182,6 +182,7 @@ def test_a_cached_agent_has_one_window_a_refresh(tmp_path: Path) -> None:
     assert found.rates["bytes_rx_total"] == pytest.approx([1000] * 10)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(poll=st.integers(1, 10), refresh=st.integers(12, 90))
 def test_a_slow_cache_hides_no_traffic_and_makes_none_up(poll: int, refresh: int) -> None:

@@ -41,6 +41,7 @@ def slow_ones(seconds: Floats, *loads: Floats) -> list[int]:
     return [index for index, comparison in enumerate(comparisons) if is_slow(comparison)]
 
 
+@pytest.mark.slow
 def test_among_equal_peers_none_is_slow() -> None:
     """1,000 draws of 3 to 12 peers whose windows differ by a fifth, and by two fifths in every other draw."""
     accused = [

@@ -21,6 +21,7 @@ def test_a_write_waits_until_there_is_room_for_it() -> None:
     assert buffer.admit(9.0, 100) == pytest.approx(9.0)
 
 
+@pytest.mark.slow
 def test_when_the_cache_is_full_writes_are_as_fast_as_it_is_emptied() -> None:
     scenario = case("write-cache-full", 1).scenario
     load, cache = scenario.load, scenario.array.write_cache

@@ -88,6 +88,7 @@ def test_values_grow_start_over_once_and_freeze(documents: list[dict[str, Any]],
     assert reads[-1]["lat_ns"]["N"] == reads[-1]["total_ios"] > 4000
 
 
+@pytest.mark.slow
 def test_the_ramp_counts_ios_but_no_latency(simulation: Simulation) -> None:
     first = stream(simulation)[1]["jobs"][0]["read"]
     assert first["total_ios"] > 500

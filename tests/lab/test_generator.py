@@ -135,6 +135,7 @@ def test_one_step_does_not_tell_a_wait_that_the_array_calls_service() -> None:
     assert result == {True: True, False: False}
 
 
+@pytest.mark.slow
 def test_the_lab_lists_a_draw_by_its_seed_and_refuses_what_is_none() -> None:
     command = [sys.executable, "-m", "sanpath_lab", "list"]
     done = subprocess.run([*command, "draw:1", "--json"], env=environment(), capture_output=True, check=True)

@@ -100,6 +100,7 @@ def test_what_waits_at_the_arrays_entry_is_not_in_the_arrays_own_clocks() -> Non
     assert inside < 0.25 * latency.sum_seconds / latency.count
 
 
+@pytest.mark.slow
 def test_a_host_counts_what_it_has_to_do_again() -> None:
     made = san()
     made.vcenter, made.timeout_seconds, made.measured_seconds = True, 0.2, 18.0

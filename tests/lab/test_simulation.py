@@ -115,6 +115,7 @@ def test_no_counter_ever_falls_and_no_port_exceeds_its_line_rate(short: Scenario
         before = after
 
 
+@pytest.mark.slow
 def test_the_seed_decides_everything_and_slices_do_not_matter(short: Scenario) -> None:
     one, other = Simulation(short, EPOCH_SECONDS), Simulation(short, EPOCH_SECONDS)
     in_small_slices, in_large_slices = run_to_the_end(one, 0.02), run_to_the_end(other, 0.5)

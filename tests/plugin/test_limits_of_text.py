@@ -25,6 +25,7 @@ def test_many_small_objects_are_refused_and_many_large_ones_are_not() -> None:
     assert len(read_json("[" + '{"name": "a volume with a name", "reads_per_sec": 12},' * 50_000 + "0]")) == 50_001
 
 
+@pytest.mark.slow
 @given(st.decimals(allow_nan=False, allow_infinity=False) | st.floats() | st.integers() | st.text())
 def test_numbers_and_texts_are_those_that_python_reads(value: object) -> None:
     """Counters and latencies keep their last digit, and names keep every character."""

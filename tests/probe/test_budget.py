@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -39,6 +40,7 @@ def plans(draw: st.DrawFn) -> ProbePlan:
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=1000)
 @given(plans(), st.data())
 def test_no_step_is_outside_its_budget(drawn: ProbePlan, data: st.DataObject) -> None:

@@ -33,6 +33,7 @@ def test_growth_of_half_and_of_half_a_millisecond_trips_it() -> None:
     assert "0.20 to 1.00 ms" in trip.in_words
 
 
+@pytest.mark.slow
 def test_the_pause_before_the_first_step_shows_the_neighbours(tmp_path: Path) -> None:
     """And after a step, how they did in it."""
     drawn = draw(70054)
@@ -85,6 +86,7 @@ def guarded(seed: int, folder: Path) -> tuple[float, Trip | None]:
     return seconds, next((trip for trip in trips if trip is not None), None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [70054, 30010, 30014], ids=["media", "array port", "array port of a neighbour"])
 def test_a_neighbour_suffers(seed: int, tmp_path: Path) -> None:
     """The load saturates the media behind the neighbour's volume, or the array port that both use."""
@@ -97,6 +99,7 @@ def test_a_neighbour_suffers(seed: int, tmp_path: Path) -> None:
     assert seconds <= 6, "it stops after a few polls, and not at the end of its ten seconds"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [30004, 30021], ids=["the array's entry is saturated", "a link of the host is"])
 def test_a_neighbour_does_not_suffer(seed: int, tmp_path: Path) -> None:
     """Draws whose load is limited where no other host's I/O is."""

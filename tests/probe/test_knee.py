@@ -88,6 +88,7 @@ def test_of_throughput_that_falls_again(contention: float, coherency: float) -> 
     assert result.in_flight == pytest.approx(swept(measure).in_flight, rel=0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [70006, 70010], ids=["queue of the host", "limit of the array"])
 def test_of_curves_of_the_lab(seed: int) -> None:
     scenario = heaviest_step_alone(draw(seed).scenario)

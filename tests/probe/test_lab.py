@@ -78,6 +78,7 @@ MIXED = 71413
 """A draw that reads and writes."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("experiment", "direction"), [("one_direction", "read"), ("writes_only", "write")])
 def test_a_mixed_load_is_read_or_written_alone(tmp_path: Path, experiment: str, direction: str) -> None:
     drawn = draw(MIXED)

@@ -55,6 +55,7 @@ def test_where_others_wait_less_without_the_load_the_array_is_suspected_more(med
     assert [step.name for step in after.steps] == [step.name for step in before.steps], "it is no step of the load"
 
 
+@pytest.mark.slow
 def test_where_others_do_as_before_the_array_is_ruled_out(tmp_path: Path) -> None:
     _, after = paused(DISK, tmp_path)
     assert after.probe is not None
@@ -65,6 +66,7 @@ def test_where_others_do_as_before_the_array_is_ruled_out(tmp_path: Path) -> Non
     assert share(pause, "lun:sqlvm1/sda") > share(start, "lun:sqlvm1/sda")
 
 
+@pytest.mark.slow
 def test_a_pause_before_the_load_waits_for_it(tmp_path: Path) -> None:
     """A probe that begins from a recording runs the experiment first, and then what it is compared with."""
     drawn = draw(MEDIA)
@@ -77,6 +79,7 @@ def test_a_pause_before_the_load_waits_for_it(tmp_path: Path) -> None:
     assert [(trial.experiment, trial.is_seen) for trial in both.probe.steps] == [("start", None), ("pause", True)]
 
 
+@pytest.mark.slow
 def test_a_port_that_others_alone_fill_is_said(tmp_path: Path) -> None:
     _, after = paused(PORT, tmp_path)
     assert after.probe is not None
@@ -84,6 +87,7 @@ def test_a_port_that_others_alone_fill_is_said(tmp_path: Path) -> None:
     assert "while the test paused, it was still 98.5 % utilised" in after.verdict.bottlenecks[0].because
 
 
+@pytest.mark.slow
 def test_the_pause_is_proposed_only_where_others_are_measured(media: list[Diagnosis], tmp_path: Path) -> None:
     pause = next(experiment for experiment in media[0].verdict.experiments if experiment.action == "pause")
     assert expected_bits(pause) > 0.05

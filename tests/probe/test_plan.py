@@ -44,6 +44,7 @@ def test_mistakes(tmp_path: Path, text: str, answer: str) -> None:
     assert "\n" not in str(result.exception)
 
 
+@pytest.mark.slow
 def test_a_mistake_is_one_line_on_a_terminal(tmp_path: Path) -> None:
     (tmp_path / "plan.yaml").write_text(GOOD + "budgett: {}\n")
     done = sanpath("probe", "plan.yaml", cwd=tmp_path)

@@ -156,6 +156,7 @@ def test_a_certain_verdict_runs_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "p.sanpath").exists()
 
 
+@pytest.mark.slow
 def test_the_first_step_separates_the_suspects_and_the_load_follows(tmp_path: Path) -> None:
     """In the lab: the same verdict as of a probe that begins with the load itself."""
     drawn = draw(SEED)

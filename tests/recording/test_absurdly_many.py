@@ -60,10 +60,12 @@ def diagnosed(folder: Path) -> str:
         assert time.process_time() - began < SECONDS
 
 
+@pytest.mark.slow
 def test_the_paths_between_hundreds_of_initiators_and_ports_are_found(tmp_path: Path) -> None:
     assert "cannot tell" in diagnosed(with_paths(tmp_path / "r.sanpath", 300)).lower()
 
 
+@pytest.mark.slow
 def test_millions_of_paths_are_refused(tmp_path: Path) -> None:
     folder = with_paths(tmp_path / "r.sanpath", 700)
     assert sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) < 64 << 10
@@ -71,6 +73,7 @@ def test_millions_of_paths_are_refused(tmp_path: Path) -> None:
         diagnosed(folder)
 
 
+@pytest.mark.slow
 def test_as_many_steps_as_are_accepted_are_judged(tmp_path: Path) -> None:
     assert f"s{MOST_STEPS - 1}" in diagnosed(with_steps(tmp_path / "r.sanpath", MOST_STEPS))
 

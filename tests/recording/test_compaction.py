@@ -48,6 +48,7 @@ def rows(file: Path) -> list[tuple[Any, ...]]:
         return connection.execute("SELECT * FROM read_parquet($file)", {"file": str(file)}).fetchall()
 
 
+@pytest.mark.slow
 def test_every_sixty_segments_of_every_table_become_one(folder: Path, writer: Writer) -> None:
     for number in range(1, 2 * COMPACTED_SEGMENTS + 2):
         flush(writer, number)
@@ -143,6 +144,7 @@ def test_a_crash_before_the_small_ones_are_gone_doubles_nothing(
         assert found == list(range(1, COMPACTED_SEGMENTS + 1))
 
 
+@pytest.mark.slow
 def test_a_compaction_that_fails_costs_nothing_and_is_made_up_for(folder: Path, writer: Writer) -> None:
     (folder / "events/host.1-00000001-00000060.parquet.partial").mkdir(parents=True)
     for number in range(1, COMPACTED_SEGMENTS + 2):
@@ -156,6 +158,7 @@ def test_a_compaction_that_fails_costs_nothing_and_is_made_up_for(folder: Path, 
     assert len(files(folder, "events")) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small")
 def test_a_compaction_that_can_never_be_made_is_given_up(folder: Path, writer: Writer) -> None:
     for number in range(1, 5):
@@ -168,6 +171,7 @@ def test_a_compaction_that_can_never_be_made_is_given_up(folder: Path, writer: W
     assert [event.seen for _, event in Recording(folder).events()] == list(range(2, 51))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small")
 def test_compacted_segments_become_one_again_and_those_again(folder: Path, writer: Writer) -> None:
     for number in range(1, 5 * 3 * 3 + 5 * 3 + 5 + 2):
@@ -270,6 +274,7 @@ def keeping(folder: Path, seconds: float, now: list[int], keep_seconds: float = 
     return Writer(folder, "host.1", keep_seconds=keep_seconds, retention=Retention(seconds, lambda: now[0]))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small")
 def test_what_is_too_old_is_dropped_and_the_recording_says_so(folder: Path) -> None:
     now = [0]
@@ -290,6 +295,7 @@ def test_what_is_too_old_is_dropped_and_the_recording_says_so(folder: Path) -> N
     assert 20 <= len(samples) <= 20 + 2 * 5
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small")
 def test_nothing_leaves_before_it_is_written_that_it_has_left(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0]

@@ -75,6 +75,7 @@ def test_damage_inside_a_segment_is_found_when_it_is_read(folder: Path) -> None:
     assert recording.unreadable == {"events/host.1-00000002-00000002.parquet"}
 
 
+@pytest.mark.slow
 def test_no_flipped_bit_is_read_as_if_nothing_were_wrong(folder: Path) -> None:
     damaged = segment(folder, "samples/switch_port", 2)
     whole = damaged.read_bytes()

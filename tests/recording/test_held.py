@@ -59,6 +59,7 @@ class Growing:
         self.writer.flush()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("story", ["published", "mixed", "neighbour"])
 def test_the_same_digits_at_random_moments(story: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     growing = Growing(story, tmp_path / "r.sanpath")
@@ -86,6 +87,7 @@ def rows_of(recording: Recording, kind: str = "switch_port") -> int:
         return int(connection.execute(f'SELECT count(*) FROM "samples_{kind}"').fetchall()[0][0])
 
 
+@pytest.mark.slow
 def test_what_was_compacted_is_not_read_again_and_every_row_is_there_once(tmp_path: Path) -> None:
     growing = Growing("published", tmp_path / "r.sanpath")
     held = SampleCache(store_at(growing.folder))

@@ -147,6 +147,7 @@ def test_a_pipe_or_a_device_is_not_imported(tmp_path: Path) -> None:
             ImportedFile(path).head()
 
 
+@pytest.mark.slow
 def test_more_rows_than_anybody_records_are_read_in_part_and_named(folder: Path) -> None:
     table = "events"
     some, target = next((folder / table).glob("*.parquet")), folder / table / "evil.1-00000001-00000001.parquet"

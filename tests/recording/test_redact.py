@@ -318,6 +318,7 @@ def test_a_copy_that_was_cut_short_is_no_recording(tmp_path: Path, monkeypatch: 
         Recording(tmp_path / "r.sanpath")
 
 
+@pytest.mark.slow
 def test_the_command_says_what_it_did_and_the_key_tells_the_names_again(tmp_path: Path) -> None:
     words = ["redact", str(recorded("published").folder), str(tmp_path / "r.sanpath"), "--key", str(tmp_path / "key")]
     done = CliRunner().invoke(app, words)

@@ -28,6 +28,7 @@ def documents(folder: Path) -> dict[str, Any]:
     return {path.relative_to(folder).as_posix(): json.loads(path.read_text()) for path in folder.rglob("*.json")}
 
 
+@pytest.mark.slow
 def test_a_run_writes_what_the_schema_says(validator: Draft202012Validator, tmp_path: Path) -> None:
     load = [sys.executable, "-c", "print('said')"]
     command = [sys.executable, "-m", "sanpath", "run", "--into", "r.sanpath", "--load", "fio", "--", *load]

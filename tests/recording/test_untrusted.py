@@ -73,6 +73,7 @@ def diagnosed(folder: Path) -> str:
     return asked("diagnose", folder, "--format", "json", "--fail-on", "never").stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exploit", EXPLOITS)
 def test_a_name_of_a_recording_is_no_sql(plain: Path, tmp_path: Path, exploit: str) -> None:
     target = tmp_path / "written"

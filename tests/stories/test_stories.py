@@ -29,6 +29,7 @@ def expected(name: str) -> Any:
     return yaml.safe_load((stories.FOLDER / name / "expected.yaml").read_text(encoding="utf-8"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "recording"), CASES)
 def test_the_verdict_is_the_expected_one(name: str, recording: str) -> None:
     wanted, verdict = expected(name)[recording], diagnose_story(name).diagnoses[recording]["verdict"]

@@ -147,6 +147,7 @@ def test_names_forge_no_metric_and_reach_nobody_s_terminal() -> None:
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f\u200b\u202e\ud800]", nasty)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(st.lists(st.text(max_size=300), min_size=2, max_size=4))
 def test_any_names_parse_in_both_formats_and_no_series_comes_twice(names: list[str]) -> None:

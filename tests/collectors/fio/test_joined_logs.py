@@ -150,6 +150,7 @@ def test_logs_with_and_without_the_time_of_day_are_not_of_one_run(tmp_path: Path
     assert reported.warnings == ["several-logs", "partial-log"]
 
 
+@pytest.mark.slow
 def test_memory_grows_with_a_small_part_of_the_logs(tmp_path: Path) -> None:
     """Of a log of a week with a line for each half second, as of this one, Python's objects took 450 bytes a line."""
     count = 30_000

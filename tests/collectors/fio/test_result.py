@@ -442,6 +442,7 @@ Run status group 0 (all jobs):
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", list(TEXTS))
 def test_nonsense_in_text_can_be_recorded_or_is_refused(form: str, writer: Writer) -> None:
     for found in re.finditer(rb"\d+", TEXTS[form]):

@@ -46,6 +46,7 @@ def test_xz_that_asks_for_gigabytes_of_memory_is_refused(tmp_path: Path) -> None
         unpacked(tmp_path / "a.log.xz", bytes(packed))
 
 
+@pytest.mark.slow
 def test_a_small_file_of_gigabytes_is_not_read_to_its_end(tmp_path: Path) -> None:
     packed = bz2.compress(bytes(200 << 20))
     with pytest.raises(CollectorError, match="unpacks to more than 1,000 times its size"):
