@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import inf, log
+from math import exp, inf, log
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import SHARED, array_side, array_with_others, longest_ratio, parts_at_array
 from sanpath.facts.table import FactRow, number
 from sanpath.topology.paths import array_of
-from sanpath.verdict.places.host_queues import DEPTH_ERROR, HostQueue, host_queues, in_slots_of
+from sanpath.verdict.places.host_queues import DEPTH_ERROR, SOFTWARE_SECONDS, HostQueue, host_queues, in_slots_of
 from sanpath.verdict.places.latency_segment import (
     ARRAY_CLOCK,
     FLASH_LOG_ERROR,
@@ -34,10 +34,8 @@ from sanpath.verdict.places.latency_segment import (
 from sanpath.verdict.places.set_limits import limited_ratio
 from sanpath.verdict.places.tcp_path import TcpPath, tcp_path
 
-_SOFTWARE_SECONDS = 30e-6
-"""System call, block layer and interrupt of one I/O on a current host (fio on null_blk: 5 to 50 µs)."""
 _MOST_SOFTWARE = 4.0
-"""Multiple of it that no host exceeds without a queue: sanpath's own choice."""
+"""Multiple of the time of the host's software that no host exceeds without a queue: sanpath's own choice."""
 _ROUND_TRIP_SECONDS = 60e-6
 """Command and status over a few switches and two adapters; each adds microseconds."""
 _LINK_BYTES_PER_SECOND = 800e6
@@ -60,10 +58,12 @@ rebuild, failing media."""
 _BETWEEN = "between the host's and the array's clock"
 _OUTSIDE_TCP = "between the host's and the array's clock, without the time in TCP"
 _UNREAD = "arrived at the host, and not read yet, by TCP's clock"
-_SERVICE_INCLUDES_WAIT, _MOSTLY_SERVICE = 0.2, 0.25
-"""Share of saturated arrays whose own queue shows nothing, because the wait for media is part of their service time.
-And share of a service time by which it may exceed that of any drive and still be no stronger evidence than one just
-below."""
+_LONG_SECONDS = 0.02
+"""Mean of what such an array needs beyond the usual time: mirrors are 5 to 11 ms away at most, drives of a rebuild
+take some 20 ms. The longer a service time is, the less probably it is none but service."""
+_SERVICE_INCLUDES_WAIT = 0.2
+"""Share of saturated arrays whose own queue shows nothing, because the wait for media is part of their service
+time."""
 _LIKELY_IN_SERVICE, _MOST_IN_SERVICE = 0.05, 0.5
 """Share of a service time by the array's own clock, beyond the certain wait, that is likely to be waiting; and the
 share that is at most. sanpath's own choices."""
@@ -119,7 +119,7 @@ def segments(
         wait = _wait(*times, ratio)
         # An array's service time may contain the wait for its media, which a step with fewer I/Os would show.
         is_array_clock = segment.kind == "array_service" and segment.source == ARRAY_CLOCK
-        may_hide_wait = is_array_clock and lighter_segment is None and wait[0] < _MOSTLY_SERVICE * segment.middle
+        may_hide_wait = is_array_clock and lighter_segment is None
         hidden, likelihood = _service_with_wait(segment, load, transfer) if may_hide_wait else (0.0, 1.0)
         result.append(
             replace(
@@ -191,7 +191,8 @@ def _service_with_wait(segment: LatencySegment, load: LoadFacts, transfer: float
     seconds of a block on the wire."""
     hidden = _filled_probability(load.ops_per_second * segment.middle, *_SERVED_AT_ONCE)
     alone = max(segment.middle - transfer, segment.usual_service[0])  # Large blocks take longer.
-    return _SERVICE_INCLUDES_WAIT * hidden, _LONG_SHARE + (1 - _LONG_SHARE) * segment.likelihood_of(alone)
+    is_long = _LONG_SHARE * exp((segment.usual_service[0] - alone) / _LONG_SECONDS)
+    return _SERVICE_INCLUDES_WAIT * hidden, is_long + (1 - _LONG_SHARE) * segment.likelihood_of(alone)
 
 
 def _filled_probability(inside: float, few: float, many: float) -> float:
@@ -434,7 +435,7 @@ def _wait_by_own_times(
         case "cap" | "array_queue":
             return low, middle, high
         case "host_receive" | "host_queue":
-            software = _SOFTWARE_SECONDS if segment.kind == "host_queue" else 0.0
+            software = SOFTWARE_SECONDS if segment.kind == "host_queue" else 0.0
             certain = max(0.0, waiting_ratio * low - _MOST_SOFTWARE * software)
             return certain, max(0.0, waiting_ratio * middle - software), high
         case "fabric" | "before_array_clock":
