@@ -113,6 +113,8 @@ def _blocked_by_others(table: PlaceTable) -> Iterator[Claim]:
     test_rates = {str(t.load.direction): t.load.bytes_per_second for t in (table, *table.opposite_direction)}
     blocked: dict[str, tuple[FactRow, list[FactRow]]] = {}
     for shared_link in (*table.links, *table.opposite_links):
+        if is_stalled(shared_link) is False:
+            continue  # Its sender hardly ever waits for credit, so no frames are held up there.
         cause = _cause(table, shared_link) if shared_link["technology"] == "fibre_channel" else None
         if cause is not None and cause["entity"] not in (shared_link["entity"], *on_path):
             blocked.setdefault(str(cause["entity"]), (cause, []))[1].append(shared_link)

@@ -30,6 +30,9 @@ from sanpath.verdict.places.table import PlaceTable
 _ADAPTER_PRIOR = -2.0
 """Log-odds of an initiator's queue: drivers admit a thousand I/Os or more per adapter, and some dozens per LUN.
 sanpath's own choice, 1 to 7."""
+_FULL_ABOVE_PRIOR = -1.0
+"""Log-odds that a wait between the clocks of host and array is in an unread queue that is full because of what is
+below it, before the I/Os below are counted: sanpath's own choice, 1 to 3."""
 _MOSTLY_FREE_RATIO = 0.5
 """Share of slots in use below which a queue has room for more I/Os: sanpath's own choice."""
 _BELOW_ERROR = 0.1
@@ -91,6 +94,24 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     else:
         return
     yield _unread_claim(table, "hba", entity, explains, (Evidence(words, weight), *slots), _ADAPTER_PRIOR)
+
+
+def full_above_array(table: PlaceTable) -> tuple[frozenset[int], float, float]:
+    """Indices of the segments in which I/Os may wait for a slot of an unread queue above the array's clock; the
+    log-odds that this queue is full, whatever limits below it; and the log-likelihood ratio of the I/Os below it. No
+    indices: there is no such queue."""
+    explains = below_last_clock(table)
+    if table.load.seen_at_array or not is_above_array_clock(table, explains):
+        return frozenset(), 0.0, 0.0
+    last = max(explains)
+    of_adapter = (*_slot_evidence(table, last), *_other_steps_evidence(table, explains, of_adapter=True))
+    found = [(_ADAPTER_PRIOR, sum(evidence.weight for evidence in of_adapter))]
+    if slots_are_unread(table):
+        luns, depth = _luns(table)
+        of_luns = (*_slot_evidence(table, last, max(1, len(luns)), depth), *_other_steps_evidence(table, explains))
+        found.append((0.0, sum(evidence.weight for evidence in of_luns)))
+    prior, weight = max(found, key=sum)
+    return explains, _FULL_ABOVE_PRIOR + prior + weight, weight
 
 
 def _in_device(table: PlaceTable, queue: HostQueue) -> Evidence:

@@ -120,6 +120,15 @@ _Key = tuple[str, str, str, str | _Hypothesis, frozenset[int]]
 """Identifies a claim in other steps. A claim that names nothing is identified by its hypothesis."""
 
 
+class _Full(NamedTuple):
+    """A queue that may be full because of what is below it. `probability`: that it is; `density`: the same times the
+    density of its wait then; `score`: log-likelihood of the I/Os in its slots then, at least 0."""
+
+    probability: float = 0.0
+    density: float = 0.0
+    score: float = 0.0
+
+
 class _Scored(NamedTuple):
     """A claim with its log-likelihood from one step alone: by its readings, by where I/Os wait, by full queues."""
 
@@ -150,14 +159,14 @@ def _scored(table: PlaceTable) -> dict[_Key, _Scored]:
         else _idle_density(segment, segment.wait, table.processor_wait_seconds)
         for segment in table.segments
     ]
-    full = [_full_because_of_below(segment) * exp(queues.fullness(table, segment)) for segment in table.segments]
+    full = _full_queues(table)
     best: dict[_Key, _Scored] = {}
     for hypothesis in HYPOTHESES:
         for claim in hypothesis(table):
             key = (claim.verdict, claim.kind, claim.place, claim.entity or hypothesis, claim.explains)
             readings = sum(evidence.weight for evidence in claim.evidence if not evidence.about_slots)
             slots = sum(evidence.weight for evidence in claim.evidence if evidence.about_slots)
-            slots += _full_queues_score(table, claim)
+            slots += _full_queues_score(claim, full)
             in_flush = _HIDDEN_IN_FLUSH * _flush_ratio(table) if readings >= _COUNTED_WEIGHT else 0.0
             scored = _Scored(claim, readings, _wait_density(table, claim, idle, full, in_flush), slots)
             if key not in best or scored.log_odds > best[key].log_odds:
@@ -214,27 +223,45 @@ def _same_plateau(load: LoadFacts, other: LoadFacts) -> float:
     return exp(-(distance**2)) * min(1.0, ratio / log(2.0))
 
 
-def _full_queues_score(table: PlaceTable, claim: Claim) -> float:
+def _full_queues(table: PlaceTable) -> list[_Full]:
+    """The queue in each segment. Between the clocks of host and array, a queue that no source reads may be full."""
+    found = []
+    unread, log_odds, weight = unread_queues.full_above_array(table)
+    for index, segment in enumerate(table.segments):
+        if index in unread:
+            probability = _FULL_BY_BELOW_PROBABILITY / (1 + exp(-log_odds))
+            found.append(_Full(probability, probability, probability * max(0.0, weight)))
+        else:
+            probability = _full_because_of_below(segment)
+            density = probability * exp(queues.fullness(table, segment))
+            found.append(_Full(probability, density, _slots_score(table, segment, probability)))
+    return found
+
+
+def _full_queues_score(claim: Claim, full: Sequence[_Full]) -> float:
     """Log-likelihood of the full queues above the suspected place. They are as probably full as if they limited
     themselves: I/Os that wait for a time-out or for credit fill them like queued I/Os."""
-    score = 0.0
-    for index, segment in enumerate(table.segments[: max(claim.explains, default=0)]):
-        if index in claim.may_explain or segment.queue is None or not segment.filled_ratio:
-            continue
-        if (weight := limit_weight(segment.filled_ratio, DEPTH_ERROR)) > 0:
-            is_at_knee = not segment.queue.holds_back and queues.is_at_knee(table, segment.queue)
-            score += weight * (1.0 if is_at_knee else _full_because_of_below(segment))
-    return score
+    above = full[: max(claim.explains, default=0)]
+    return sum(queue.score for index, queue in enumerate(above) if index not in claim.may_explain)
+
+
+def _slots_score(table: PlaceTable, segment: LatencySegment, full_probability: float) -> float:
+    """Log-likelihood of the slots in use of a queue that is read, if it is full because of what is below it."""
+    if segment.queue is None or not segment.filled_ratio:
+        return 0.0
+    if (weight := limit_weight(segment.filled_ratio, DEPTH_ERROR)) <= 0:
+        return 0.0
+    is_at_knee = not segment.queue.holds_back and queues.is_at_knee(table, segment.queue)
+    return weight * (1.0 if is_at_knee else full_probability)
 
 
 def _wait_density(
-    table: PlaceTable, claim: Claim, idle: Sequence[float], full: Sequence[float], in_flush: float
+    table: PlaceTable, claim: Claim, idle: Sequence[float], full: Sequence[_Full], in_flush: float
 ) -> float:
     """Logarithm of the probability density of the waits, if the claim holds.
 
-    `idle`: the density of the wait at each segment if that segment does not limit. `full`: the same for a full queue
-    whose wait the place below causes, times the probability of that. `in_flush`: probability that the wait passes in
-    a flush that no clock splits.
+    `idle`: the density of the wait at each segment if that segment does not limit. `full`: the queue there.
+    `in_flush`: probability that the wait passes in a flush that no clock splits.
     """
     if claim.verdict == "demand_limited" and claim.growth == "any":
         # The time of an I/O does not depend on the requested rate: it may be slow nowhere, at one place, or at
@@ -251,8 +278,8 @@ def _wait_density(
             behind = exp(-segment.share(longer) / UNEXPLAINED) / 2
             total += log(behind * _limiting_density(segment, segment.wait, _NO_WAIT) + (1 - behind) * idle[index])
         elif index not in claim.explains:
-            free = 1 - _full_because_of_below(segment) if index < lowest else 1.0
-            total += log((full[index] if index < lowest else 0.0) + free * idle[index])
+            queue = full[index] if index < lowest else _Full()
+            total += log(queue.density + (1 - queue.probability) * idle[index])
     if not claim.explains:
         return total
     explained = [table.segments[index] for index in claim.explains]
