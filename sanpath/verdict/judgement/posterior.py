@@ -362,8 +362,10 @@ def _fixed_probability(segment: LatencySegment, wait: Wait) -> float:
     """Probability that a time which is the same with fewer I/Os in flight is not waiting. A measured distance
     accounts for no more than it takes."""
     fixed_seconds = max(0.0, wait[1] - segment.own_wait[1])
+    # Commands and responses cross a distance as well.
+    both_ways = min(1.0, segment.other_way_seconds / fixed_seconds) if fixed_seconds > 0 else 1.0
     if segment.distance is None:
-        fixed = _FIXED_TRANSFER_PROBABILITY if segment.is_timed_transfer else _FIXED_PROBABILITY
+        fixed = both_ways * (_FIXED_TRANSFER_PROBABILITY if segment.is_timed_transfer else _FIXED_PROBABILITY)
         # A time that includes service may have any usual length.
         return fixed if segment.includes_service else fixed / (1 + fixed_seconds / _LONG_FIXED_SECONDS)
     if segment.is_timed_transfer:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import exp, log
+from math import exp, inf, log
 from typing import Literal
 
 import numpy as np
@@ -55,7 +55,8 @@ class LatencySegment:
     there, seconds, and standard error of its natural logarithm. `service_likelihood`: likelihood of its time if none
     of it is waiting, relative to the most usual time; 1 for shorter ones. `filled_odds`: probability, from their
     number alone, that the I/Os inside fill the element, over even odds. `distance`: least and most seconds of it that
-    are distance, None: not measured. `passing_ratio`: share of the load's I/Os that pass it; its time is a mean over
+    are distance, None: not measured. `other_way_seconds`: most seconds that the commands and responses take on the
+    same way, as part of another segment; a transfer over a distance takes no longer than they do. `passing_ratio`: share of the load's I/Os that pass it; its time is a mean over
     all I/Os.
     """
 
@@ -75,6 +76,7 @@ class LatencySegment:
     service_likelihood: float = 1.0
     filled_odds: float = 1.0
     distance: Interval | None = None
+    other_way_seconds: float = inf
     passing_ratio: float = 1.0
 
     @property

@@ -330,8 +330,10 @@ def _array(row: FactRow, below: Interval, parts: float, limited: float) -> list[
     segments = []
     if row["san_seconds"] is not None:
         transfer = min(number(row, "san_seconds"), gap)
-        segments.append(LatencySegment("before_array_clock", entity, _interval(gap - transfer, error), _BETWEEN))
-        segments.append(LatencySegment("fabric", None, (transfer, transfer), TRANSFER_BY_ARRAY))
+        before = _interval(gap - transfer, error)
+        segments.append(LatencySegment("before_array_clock", entity, before, _BETWEEN))
+        transfer_segment = LatencySegment("fabric", None, (transfer, transfer), TRANSFER_BY_ARRAY)
+        segments.append(replace(transfer_segment, other_way_seconds=before[1]))
     else:
         segments.append(LatencySegment("fabric", None, _interval(gap, error), _BETWEEN))
     if times["qos_limit"]:

@@ -1,0 +1,100 @@
+"""What the times between the clocks say of a limit that no counter shows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from sanpath.diagnosis.model import Diagnosis, Suspect
+from tests.scenarios.test_between_switches import ISL, result
+from tests.support.san import KIB, AtArray, Flow, San
+from tests.support.stories import NOTHING, fast, judged
+
+ON_WIRE = 2e-5
+
+
+def read_steps(
+    folder: Path,
+    steps: Sequence[tuple[int, float]],
+    at_array: AtArray | Sequence[AtArray],
+    *,
+    software: float | None = None,
+    depth: int | None = None,
+) -> Diagnosis:
+    """8 KiB reads: (outstanding I/Os, operations a second) of each step. `software`: seconds above the machine's
+    disk, None: its clock is not read; `depth`: slots of that disk."""
+    san = San(folder, guest_queue_depth=depth, leave_out=set() if software is not None else {"disk"})
+    san.ports = [fast(port) for port in san.ports]
+    arrays = [at_array] * len(steps) if isinstance(at_array, AtArray) else at_array
+    for (n, ops), array in zip(steps, arrays, strict=True):
+        counted = ops * (4 * 2076 + 52)
+        san.step(
+            f"q{n}",
+            n,
+            block=8 * KIB,
+            read=Flow(ops, n / ops),
+            ports={port.name: (counted, NOTHING) for port in san.ports},
+            disk={"read": Flow(ops, n / ops - (software or 0.0))},
+            array={"read": array},
+            seconds=30,
+        )
+    return judged(san.write())
+
+
+def likelihood(found: Diagnosis, verdict: str, entity: str | None = None) -> float:
+    """The probability of the suspects with this verdict, and of this entity if one is given."""
+    suspects: Sequence[Suspect] = found.verdict.suspects
+    fits = [each for each in suspects if each.verdict == verdict and entity in (None, each.entity)]
+    return sum(each.probability for each in fits)
+
+
+@pytest.mark.parametrize("in_flight", [16, 128])
+def test_the_longer_an_array_takes_in_a_single_step_the_more_probably_it_is_full(
+    tmp_path: Path, in_flight: int
+) -> None:
+    """Its clock reports service and no queue. No drive needs more than 20 ms, but a wait may be part of the 20."""
+    found = [
+        read_steps(
+            tmp_path / f"{ms}.sanpath", [(in_flight, in_flight / (ms / 1e3 + 2e-4))], AtArray(ms / 1e3, san=ON_WIRE)
+        )
+        for ms in (10, 20, 39, 41, 60, 100)
+    ]
+    of_array = [likelihood(each, "bottleneck", "array:fa1") for each in found]
+    assert of_array == sorted(of_array)
+    assert of_array[-1] > 0.7
+
+
+def test_the_time_of_the_host_s_software_is_no_wait_for_a_slot(tmp_path: Path) -> None:
+    """35,600 IOPS spend 19 µs above a disk of 128 slots: 0.7 I/Os, which wait for nothing. 8 to 128 outstanding I/Os
+    take 3.6 ms each: the throughput follows them."""
+    steps = [(n, n / 3.6e-3) for n in (8, 32, 64, 128)]
+    found = read_steps(tmp_path / "a.sanpath", steps, AtArray(0.0032, san=ON_WIRE), software=1.9e-5, depth=128)
+    assert found.verdict.kind == "concurrency_limited"
+    assert likelihood(found, "bottleneck", "lun:sqlvm1/sda") < 0.01
+
+
+def test_a_full_queue_that_is_not_read_is_filled_by_the_array_below_it(tmp_path: Path) -> None:
+    """The disk has 128 slots, and no clock of the host was read: of 256 outstanding I/Os 128 are in the array, 11.1
+    ms each, and 128 wait above. 64 took 5.5 ms there, for the same 11,500 IOPS."""
+    arrays = [AtArray(n, san=ON_WIRE) for n in (0.0023, 0.0055, 0.0111)]
+    found = read_steps(tmp_path / "a.sanpath", [(4, 1_700.0), (64, 11_500.0), (256, 11_500.0)], arrays, depth=128)
+    (bottleneck,) = found.verdict.bottlenecks
+    assert (found.verdict.kind, bottleneck.entity) == ("bottleneck", "array:fa1")
+
+
+def test_a_transfer_over_a_distance_takes_no_longer_than_the_commands_over_it(tmp_path: Path) -> None:
+    """The transfer of 8 KiB takes 23 ms with any number of I/Os, and 0.1 ms pass before the array's clock: no
+    distance, and so something delays it, although the throughput follows the load."""
+    steps = [(n, n / 0.0236) for n in (4, 16, 32, 64, 128)]
+    found = read_steps(tmp_path / "a.sanpath", steps, AtArray(0.0005, san=0.023))
+    assert likelihood(found, "concurrency_limited") < 0.3
+    assert found.verdict.kind == "cannot_tell"
+
+
+def test_a_link_that_never_waits_for_credit_holds_up_nobody(tmp_path: Path) -> None:
+    """A slow neighbour's frames cross the full link as well, but its sender waits for no credit: it is just full."""
+    found = result(tmp_path, local=9_000, others=3_590, stalls={"sw1/fc1/9": 0.81})
+    assert found.verdict.kind == "bottleneck"
+    assert [each.entity for each in found.verdict.bottlenecks] == [ISL]
