@@ -96,5 +96,5 @@ def test_a_transfer_over_a_distance_takes_no_longer_than_the_commands_over_it(tm
 def test_a_link_that_never_waits_for_credit_holds_up_nobody(tmp_path: Path) -> None:
     """A slow neighbour's frames cross the full link as well, but its sender waits for no credit: it is just full."""
     found = result(tmp_path, local=9_000, others=3_590, stalls={"sw1/fc1/9": 0.81})
-    assert found.verdict.kind == "bottleneck"
+    assert (found.verdict.kind, found.verdict.grade) == ("bottleneck", "A")
     assert [each.entity for each in found.verdict.bottlenecks] == [ISL]

@@ -340,7 +340,8 @@ def test_a_window_that_is_full_because_segments_queue_is_not_the_limit(tmp_path:
 
 def test_what_waits_above_a_full_send_buffer_waits_for_the_link_that_it_fills(tmp_path: Path) -> None:
     """Links of 1.7 Gb/s are full, and what the buffer holds is all on the way: 5 ms of 16. The other I/Os wait in the
-    sender's program as long as its buffer is full, and not at the array."""
+    sender's program as long as its buffer is full, or in a queue of the host that no source reads, and not at the
+    array."""
     slow = tuple(replace(port, speed=1.7) for port in PORTS)
     of_array = []
     for share in (0.0, 0.3, 0.6, 0.9):
@@ -348,7 +349,7 @@ def test_what_waits_above_a_full_send_buffer_waits_for_the_link_that_it_fills(tm
         verdict = plateau(tmp_path / str(share), tcp, ports=slow).verdict
         of_array.append(sum(s.probability for s in verdict.suspects if s.entity == "array:fa1"))
     assert of_array == sorted(of_array, reverse=True)
-    assert of_array[0] > 10 * of_array[-1]
+    assert of_array[0] < 0.01
     assert [bottleneck.kind for bottleneck in verdict.bottlenecks] == ["link"]
     assert verdict.probability > 0.95
 

@@ -62,7 +62,7 @@ _RATE_LOG_ERROR = 0.001
 _ERROR_BELOW, _ERROR_ABOVE = 0.2, 0.1
 """Relative errors of the number of I/Os below a full queue, from other clocks: below its number of slots, because
 time between the clocks is missing; above it, because windows differ."""
-_CLEARLY_WAITING = 0.1
+CLEARLY_WAITING = 0.1
 """Ratio of waiting I/Os to slots of a queue from which the load's own number outstanding no longer explains how many
 are below it."""
 _FIXED_TIME_SHARE = 0.05
@@ -147,7 +147,7 @@ def full_queue_weight(slots: float, offered: float = inf) -> float:
     )
     usual = usual_depth_weight(slots)
     sizes += min(0.0, log(max(_MIN_DENSITY, _whole_number_density(slots)))) if slots >= 1 else 0.0
-    return sizes + min(usual, usual * min(1.0, max(0.0, offered / max(slots, 1e-9) - 1) / _CLEARLY_WAITING))
+    return sizes + min(usual, usual * min(1.0, max(0.0, offered / max(slots, 1e-9) - 1) / CLEARLY_WAITING))
 
 
 def free_slots_weight(share: float, served_alone: float) -> float:

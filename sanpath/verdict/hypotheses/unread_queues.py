@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence, Set
-from math import log
+from math import exp, log
 from statistics import fmean
 
 from sanpath.facts.facts import Facts
@@ -14,6 +14,7 @@ from sanpath.facts.table import number
 from sanpath.topology.paths import machines_of
 from sanpath.units import count, duration, outstanding
 from sanpath.verdict.evidence.likelihoods import (
+    CLEARLY_WAITING,
     fewer_slots_weight,
     free_slots_weight,
     full_queue_weight,
@@ -98,12 +99,16 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
 
 def full_above_array(table: PlaceTable) -> tuple[frozenset[int], float, float]:
     """Indices of the segments in which I/Os may wait for a slot of an unread queue above the array's clock; the
-    log-odds that this queue is full, whatever limits below it; and the log-likelihood ratio of the I/Os below it. No
-    indices: there is no such queue."""
+    probability that this queue is full, whatever limits below it; and the log-likelihood ratio of the I/Os below it.
+    No indices: there is no such queue.
+
+    I/Os that wait for nothing there show no full queue, however many are below it.
+    """
     explains = below_last_clock(table)
-    if table.load.seen_at_array or not is_above_array_clock(table, explains):
+    below = table.seconds(range(max(explains, default=0) + 1, len(table.segments)))
+    if table.load.seen_at_array or not is_above_array_clock(table, explains) or not below:
         return frozenset(), 0.0, 0.0
-    last = max(explains)
+    last, wait = max(explains), sum(table.segments[index].wait[1] for index in explains)
     of_adapter = (*_slot_evidence(table, last), *_other_steps_evidence(table, explains, of_adapter=True))
     found = [(_ADAPTER_PRIOR, sum(evidence.weight for evidence in of_adapter))]
     if slots_are_unread(table):
@@ -111,7 +116,8 @@ def full_above_array(table: PlaceTable) -> tuple[frozenset[int], float, float]:
         of_luns = (*_slot_evidence(table, last, max(1, len(luns)), depth), *_other_steps_evidence(table, explains))
         found.append((0.0, sum(evidence.weight for evidence in of_luns)))
     prior, weight = max(found, key=sum)
-    return explains, _FULL_ABOVE_PRIOR + prior + weight, weight
+    waits = min(1.0, wait / below / CLEARLY_WAITING)
+    return explains, waits / (1 + exp(-_FULL_ABOVE_PRIOR - prior - weight)), waits * weight
 
 
 def _in_device(table: PlaceTable, queue: HostQueue) -> Evidence:

@@ -226,10 +226,10 @@ def _same_plateau(load: LoadFacts, other: LoadFacts) -> float:
 def _full_queues(table: PlaceTable) -> list[_Full]:
     """The queue in each segment. Between the clocks of host and array, a queue that no source reads may be full."""
     found = []
-    unread, log_odds, weight = unread_queues.full_above_array(table)
+    unread, probability_of_unread, weight = unread_queues.full_above_array(table)
     for index, segment in enumerate(table.segments):
         if index in unread:
-            probability = _FULL_BY_BELOW_PROBABILITY / (1 + exp(-log_odds))
+            probability = _FULL_BY_BELOW_PROBABILITY * probability_of_unread
             found.append(_Full(probability, probability, probability * max(0.0, weight)))
         else:
             probability = _full_because_of_below(segment)
