@@ -265,12 +265,13 @@ def test_an_unusual_time_that_no_clock_divides_keeps_a_verdict_from_grade_a(
 
 @pytest.mark.parametrize(("read_far_s", "kind"), [(1e-3, "concurrency_limited"), (0.05e-3, "cannot_tell")])
 def test_what_reads_do_not_cross_is_no_distance_for_writes(tmp_path: Path, read_far_s: float, kind: str) -> None:
-    """Of a write 2 ms pass in the transfer, with few outstanding and with many, and nobody reads the switches."""
+    """Of a write 2 ms pass in the transfer, with few outstanding and with many, and nobody reads the switches. The
+    commands of both cross what the data of a read does."""
     san = San(tmp_path / "a.sanpath", leave_out={"switch"})
     for n in (4, 8, 16):
         times = {"read": read_far_s, "write": 2e-3}
-        ops = n / (sum(times.values()) + 2 * 1.4e-3)
-        flows = {direction: Flow(ops, far_s + 1.4e-3) for direction, far_s in times.items()}
+        ops = n / (sum(times.values()) + 2 * (read_far_s + 1.4e-3))
+        flows = {direction: Flow(ops, far_s + read_far_s + 1.4e-3) for direction, far_s in times.items()}
         at_array = {direction: AtArray(1.35e-3, san=far_s) for direction, far_s in times.items()}
         san.step(f"q{n}", n, block=8 * KIB, read=flows["read"], write=flows["write"], disk=flows, array=at_array)
     assert judged(san.write()).verdict.kind == kind

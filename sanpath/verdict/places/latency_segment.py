@@ -56,8 +56,8 @@ class LatencySegment:
     of it is waiting, relative to the most usual time; 1 for shorter ones. `filled_odds`: probability, from their
     number alone, that the I/Os inside fill the element, over even odds. `distance`: least and most seconds of it that
     are distance, None: not measured. `other_way_seconds`: most seconds that the commands and responses take on the
-    same way, as part of another segment; a transfer over a distance takes no longer than they do. `passing_ratio`: share of the load's I/Os that pass it; its time is a mean over
-    all I/Os.
+    same way, as part of another segment; a transfer over a distance takes no longer than they do. `passing_ratio`:
+    share of the load's I/Os that pass it; its time is a mean over all I/Os.
     """
 
     kind: SegmentKind
