@@ -15,6 +15,7 @@ from sanpath.topology.paths import machines_of
 from sanpath.units import count, duration, outstanding
 from sanpath.verdict.evidence.likelihoods import (
     CLEARLY_WAITING,
+    UNEXPLAINED,
     fewer_slots_weight,
     free_slots_weight,
     full_queue_weight,
@@ -46,6 +47,9 @@ difference, of two such errors, from which the numbers are clearly different."""
 _HELD_MORE_WEIGHT = -4.0
 """Log-odds of a full unread queue if clearly more I/Os were below it in another step. sanpath's own choice, 1 to 55,
 because its depth may have been changed since, or the array's times may be means that include others' I/Os."""
+_ONE_DIRECTION_WEIGHT = -2.5
+"""Smallest log-odds of a queue of both directions if I/Os of one of them wait far longer: sanpath's own choice, 1 to
+12, because a scheduler may let reads pass writes, and a cache may answer reads above the queue."""
 _MAX_NUMBER_WEIGHT = 2.5
 """Largest weight, either way, of the number of I/Os below a queue if rates and times change: sanpath's own choice, 12
 to 1."""
@@ -65,7 +69,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     if not explains or table.load.seen_at_array:
         return
     waiting = waiting_below(table, table.in_flight_below(max(explains)))
-    other_steps = _other_steps_evidence(table, explains, of_adapter=True)
+    other_steps = _compared_evidence(table, explains, of_adapter=True)
     slots = (*_slot_evidence(table, max(explains)), *other_steps, *waiting)
     if slots_are_unread(table):
         yield from _queue_claims(table, explains)
@@ -109,11 +113,11 @@ def full_above_array(table: PlaceTable) -> tuple[frozenset[int], float, float]:
     if table.load.seen_at_array or not is_above_array_clock(table, explains) or not below:
         return frozenset(), 0.0, 0.0
     last, wait = max(explains), sum(table.segments[index].wait[1] for index in explains)
-    of_adapter = (*_slot_evidence(table, last), *_other_steps_evidence(table, explains, of_adapter=True))
+    of_adapter = (*_slot_evidence(table, last), *_compared_evidence(table, explains, of_adapter=True))
     found = [(_ADAPTER_PRIOR, sum(evidence.weight for evidence in of_adapter))]
     if slots_are_unread(table):
         luns, depth = _luns(table)
-        of_luns = (*_slot_evidence(table, last, max(1, len(luns)), depth), *_other_steps_evidence(table, explains))
+        of_luns = (*_slot_evidence(table, last, max(1, len(luns)), depth), *_compared_evidence(table, explains))
         found.append((0.0, sum(evidence.weight for evidence in of_luns)))
     prior, weight = max(found, key=sum)
     waits = min(1.0, wait / below / CLEARLY_WAITING)
@@ -149,7 +153,7 @@ def _queue_claims(table: PlaceTable, explains: frozenset[int]) -> Iterator[Claim
     what = "how long I/Os wait in the host" if host_is_unread(table) else "how many slots the device has"
     unread = Evidence(f"{what} was not read", 0.0)
     waiting = waiting_below(table, table.in_flight_below(max(explains)))
-    remaining = (*_other_steps_evidence(table, explains), *waiting)
+    remaining = (*_compared_evidence(table, explains), *waiting)
     if luns:
         evidence = (unread, *_slot_evidence(table, max(explains), len(luns), depth), *remaining)
         yield _unread_claim(table, "lun", luns[0], explains, evidence, coincident=luns[1:])
@@ -186,14 +190,28 @@ def _slot_evidence(table: PlaceTable, index: int, queues: int = 1, depth: float 
         yield Evidence(words, fewer_slots_weight(in_flight))
 
 
-def _other_steps_evidence(
+def _compared_evidence(
     table: PlaceTable, explains: frozenset[int], *, of_adapter: bool = False
 ) -> Iterator[Evidence]:
-    """Evidence from other steps about an unread queue. A step in which no time remains between the clocks supports no
-    limiting place, so it adds no weight."""
+    """Evidence about an unread queue from other steps and from the other direction. A step in which no time remains
+    between the clocks supports no limiting place, so it adds no weight."""
     if (found := free_slots_evidence(table, explains, of_adapter=of_adapter)) is not None and found.weight < 0:
         yield found
     yield from _number_evidence(table, explains, of_adapter=of_adapter)
+    yield from _direction_evidence(table, explains, of_adapter=of_adapter)
+
+
+def _direction_evidence(table: PlaceTable, explains: frozenset[int], *, of_adapter: bool) -> Iterator[Evidence]:
+    """Evidence against a queue that reads and writes share, from I/Os of the other direction that spend less time
+    there: all wait equally long for a slot."""
+    kinds = {table.segments[index].kind for index in explains}
+    own, shares_queues = table.seconds(explains), _same_queues(table, of_adapter=of_adapter)
+    for other in table.opposite_direction:
+        its = other.seconds(other.indices(*kinds))
+        excess = (own - its) / table.load.latency_seconds
+        if excess > UNEXPLAINED and shares_queues(other.load):
+            words = f"{table.load.direction}s spend {duration(own)} there, and {other.load.direction}s {duration(its)}"
+            yield Evidence(words, max(_ONE_DIRECTION_WEIGHT, -excess / UNEXPLAINED))
 
 
 def _same_queues(table: PlaceTable, *, of_adapter: bool) -> Callable[[LoadFacts], bool]:
