@@ -98,3 +98,31 @@ def test_a_link_that_never_waits_for_credit_holds_up_nobody(tmp_path: Path) -> N
     found = result(tmp_path, local=9_000, others=3_590, stalls={"sw1/fc1/9": 0.81})
     assert (found.verdict.kind, found.verdict.grade) == ("bottleneck", "A")
     assert [each.entity for each in found.verdict.bottlenecks] == [ISL]
+
+
+def test_a_queue_of_both_directions_does_not_let_one_of_them_wait_alone(tmp_path: Path) -> None:
+    """Nobody reads the array: below the machine's disk reads take 0.9 ms and writes 19 ms, 6,500 a second of each, as
+    many as with half the outstanding I/Os. A slot of the adapter would let both wait."""
+
+    def of_adapter(name: str, read_seconds: float) -> float:
+        san = San(tmp_path / name, leave_out={"array"}, guest_queue_depth=None)
+        san.ports = [fast(port) for port in san.ports]
+        for part in (0.5, 1.0):
+            seconds = {"read": part * read_seconds, "write": part * (0.0199 - read_seconds)}
+            flows = {direction: Flow(6500, each) for direction, each in seconds.items()}
+            counted = 6500 * (4 * 2076.0 + 52)
+            ports = {port.name: (counted, counted) for port in san.ports}
+            in_flight = round(6500 * sum(seconds.values()))
+            san.step(
+                f"q{in_flight}",
+                in_flight,
+                block=8 * KIB,
+                read=flows["read"],
+                write=flows["write"],
+                ports=ports,
+                disk=flows,
+                seconds=30,
+            )
+        return likelihood(judged(san.write()), "bottleneck", "hba:esx7/vmhba2")
+
+    assert of_adapter("one", 0.0009) < of_adapter("both", 0.00995) / 3

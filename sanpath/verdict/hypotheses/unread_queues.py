@@ -210,7 +210,8 @@ def _direction_evidence(table: PlaceTable, explains: frozenset[int], *, of_adapt
         its = other.seconds(other.indices(*kinds))
         excess = (own - its) / table.load.latency_seconds
         if excess > UNEXPLAINED and shares_queues(other.load):
-            words = f"{table.load.direction}s spend {duration(own)} there, and {other.load.direction}s {duration(its)}"
+            named, compared = f"{table.load.direction}s", f"{other.load.direction}s"
+            words = f"{named} spend {duration(own)} there, and {compared} {duration(its)}"
             yield Evidence(words, max(_ONE_DIRECTION_WEIGHT, -excess / UNEXPLAINED))
 
 
