@@ -58,9 +58,9 @@ rebuild, failing media."""
 _BETWEEN = "between the host's and the array's clock"
 _OUTSIDE_TCP = "between the host's and the array's clock, without the time in TCP"
 _UNREAD = "arrived at the host, and not read yet, by TCP's clock"
-_LONG_SECONDS = 0.02
-"""Mean of what such an array needs beyond the usual time: mirrors are 5 to 11 ms away at most, drives of a rebuild
-take some 20 ms. The longer a service time is, the less probably it is none but service."""
+_LONG_SECONDS = 0.04
+"""Mean of what such an array needs beyond the usual time: mirrors are 5 to 11 ms away, drives of a rebuild take some
+20 ms. The longer a service time is, the less probably it contains no wait. sanpath's own choice."""
 _SERVICE_INCLUDES_WAIT = 0.2
 """Share of saturated arrays whose own queue shows nothing, because the wait for media is part of their service
 time."""
