@@ -230,3 +230,31 @@ def test_a_thread_polls_if_all_of_its_ios_are_in_the_device(tmp_path: Path, outs
     found = reads(tmp_path, outstanding, 2e-4, 1.96e-4, 0.998, together=0.55)
     assert found.verdict.suspects[0].verdict == "concurrency_limited"
     assert generator(found) < 0.25
+
+
+@pytest.mark.parametrize(
+    ("at_first", "together", "limits"),
+    [(0.6, 1.0, True), (1.0, 1.0, False), (0.3, 0.5, False)],
+    ids=["filled by the I/Os", "full without them", "half idle"],
+)
+def test_full_processors_limit_work_of_the_kernel_between_a_device_and_its_parts(
+    tmp_path: Path, at_first: float, together: float, limits: bool
+) -> None:
+    """Encryption, or parity: the kernel's own threads do it. Of 40 ms, 36 pass above the parts; the load's thread
+    sleeps meanwhile, and hardly waits for a processor."""
+    san = OnBusyProcessors(
+        tmp_path / "r.sanpath",
+        ports=[],
+        leave_out={"switch", "array", "disk"},
+        parts={"sdb": 0.1},
+        about={"block_devices": True},
+        waits=0.03,
+        runs=0.07,
+        together=together,
+        together_at_first=at_first,
+    )
+    for n, ops in ((2, 200), (16, 400)):
+        san.step(f"t{n}", n, block=64 * KIB, read=Flow(ops, n / ops), disk={"read": Flow(ops, n / ops)}, cpu=0.07)
+    found = judged(san.write())
+    assert (found.verdict.kind == "generator_limited") == limits, found.verdict.headline
+    assert (generator(found) > 0.5) == limits

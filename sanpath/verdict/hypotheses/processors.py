@@ -14,6 +14,7 @@ from sanpath.verdict.evidence.likelihoods import PROCESSOR_ERROR, busy_weight, l
 from sanpath.verdict.evidence.outstanding import saturation_weight
 from sanpath.verdict.evidence.variation import slowdown_weight
 from sanpath.verdict.hypotheses.claim import SELDOM, Claim, Evidence, Growth, conclusion_of, load_claim, weighed
+from sanpath.verdict.places.host_queues import works_on_ios
 from sanpath.verdict.places.processors import (
     CLEARLY_LESS_BUSY,
     background_busy_ratio,
@@ -268,10 +269,13 @@ def _machine(table: PlaceTable) -> Iterator[Claim]:
         return
     machine = str(busiest["entity"])
     words = f"the processors of {machine} are {percent(number(busiest, 'cpu_ratio'))} busy"
-    explains = table.above_array_clock | {0}
+    in_kernel = _kernel_work(table)
+    explains = in_kernel or table.above_array_clock | {0}
     weight = min(_MAX_CORE, busy_weight(number(busiest, "cpu_ratio")))
     evidence = [Evidence(words, weight)]
-    if (measured := _run_queue_evidence(table, busiest, weight)) is not None:
+    if in_kernel:
+        evidence += _background_evidence(table, busiest, "cpu_ratio", weight)
+    elif (measured := _run_queue_evidence(table, busiest, weight)) is not None:
         evidence.append(measured)
     else:
         evidence += _background_evidence(table, busiest, "cpu_ratio", weight)
@@ -281,6 +285,18 @@ def _machine(table: PlaceTable) -> Iterator[Claim]:
     because = (f"{words}; nothing measured below it is saturated",)
     place = f"the processors of {table.facts.topology.entities[machine].label}"
     yield load_claim("generator_limited", explains, evidence, because, prior=SELDOM, place=place, machine=machine)
+
+
+def _kernel_work(table: PlaceTable) -> frozenset[int]:
+    """Indices of the segments in which threads of the kernel work on I/Os, between a device and its parts, if that
+    takes much of the latency: how long the load's threads wait for a processor says nothing about them."""
+    worked_on = frozenset(
+        index
+        for index, segment in enumerate(table.segments)
+        if segment.queue is not None and works_on_ios(table.facts, segment.queue)
+    )
+    takes_much = table.seconds(worked_on) >= _IN_KERNEL * table.load.latency_seconds
+    return worked_on if takes_much else frozenset()
 
 
 def _run_queue_evidence(table: PlaceTable, row: FactRow, weight: float) -> Evidence | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from sanpath.facts.fabric.link_measures import SLOW_TRANSFER_RATIO, wire_seconds
-from sanpath.facts.host.block_devices import MULTIPATH_MAP
 from sanpath.facts.host.planes import parallel_devices
 from sanpath.facts.table import number
 from sanpath.units import counted, duration
@@ -15,7 +14,7 @@ from sanpath.verdict.hypotheses.drives import SLOW_RATIO, drives_of_load, times_
 from sanpath.verdict.hypotheses.tcp_windows import reports_windows
 from sanpath.verdict.hypotheses.unread_queues import host_is_unread, waits_with_free_slots
 from sanpath.verdict.places.device_rates import share_a_limit
-from sanpath.verdict.places.host_queues import WITHOUT_QUEUE, HostQueue
+from sanpath.verdict.places.host_queues import WITHOUT_QUEUE, HostQueue, works_on_ios
 from sanpath.verdict.places.scaling import fewest_bytes_of_same_ops
 from sanpath.verdict.places.table import PlaceTable
 
@@ -180,7 +179,9 @@ def _above_the_device(table: PlaceTable) -> Iterator[Claim]:
     first one that is read, between one and its parts, and above one with free slots."""
     for index, segment in enumerate(table.segments):
         queue = segment.queue
-        if queue is None or (index and not (_works_on_ios(table, queue) or waits_with_free_slots(table, segment))):
+        if queue is None or (
+            index and not (works_on_ios(table.facts, queue) or waits_with_free_slots(table, segment))
+        ):
             continue
         machine = _machine(table, queue)
         below = f"the parts of {segment.entity}" if queue.above_parts else f"its block device {segment.entity}"
@@ -208,12 +209,6 @@ def _machine(table: PlaceTable, queue: HostQueue) -> str | None:
     owners = table.facts.topology.related(queue.entity, "attached_to", "host")
     in_hypervisor = table.in_guest and queue.layer == "host" and owners
     return owners[0] if in_hypervisor else next(iter(table.machines), None)
-
-
-def _works_on_ios(table: PlaceTable, queue: HostQueue) -> bool:
-    """Whether software may work on I/Os between a device and its parts. A multipath map holds them in its queue."""
-    kind = table.facts.topology.entities[queue.entity].attributes.get("kind")
-    return queue.above_parts and kind != MULTIPATH_MAP
 
 
 def _access(table: PlaceTable, machine: str | None, device: str | None) -> list[Evidence]:

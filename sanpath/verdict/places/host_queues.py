@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from sanpath.facts.facts import Facts
 from sanpath.facts.host import planes
+from sanpath.facts.host.block_devices import MULTIPATH_MAP
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, number
 from sanpath.model import Layer
@@ -371,3 +372,9 @@ def wait_at(facts: Facts, load: LoadFacts, limiter: str) -> str:
     """The entity at which most I/Os wait: a queue of guest or host if it holds back most, otherwise the limiter."""
     queue = throttle(facts, load)
     return queue.entity if queue is not None else limiter
+
+
+def works_on_ios(facts: Facts, queue: HostQueue) -> bool:
+    """Whether software may work on I/Os between a device and its parts: encryption, parity, thin volumes. A multipath
+    map holds them in its queue."""
+    return queue.above_parts and facts.topology.entities[queue.entity].attributes.get("kind") != MULTIPATH_MAP
