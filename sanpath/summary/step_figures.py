@@ -6,6 +6,9 @@ from sanpath.diagnosis.model import Diagnosis, DirectionResult, ElementUse, Step
 from sanpath.facts.load.loads import SINGLE_DIRECTION
 from sanpath.units import kibibytes
 
+_SLOWER_RATIO = 0.7
+"""Ratio of throughputs below which a step is slower than another, however much they scatter."""
+
 
 def use_of(diagnosis: Diagnosis, entity: str, direction: str) -> ElementUse | None:
     """The utilisation of an element. None: nothing counts it."""
@@ -38,3 +41,13 @@ def of_size(result: DirectionResult) -> str:
     """The mean size of its I/Os: " of 64 KiB"."""
     mean_bytes = result.bytes_per_second / result.ops_per_second if result.ops_per_second else 0.0
     return f" of {kibibytes(mean_bytes)}" if mean_bytes >= 0.1 * 1024 else ""
+
+
+def is_slower(diagnosis: Diagnosis, name: str) -> bool:
+    """Whether a step moved clearly fewer bytes, with clearly fewer I/Os a second, than others."""
+    ops = {step.name: step.ops_per_second for step in diagnosis.steps}
+    moved = {
+        step.name: max((each.bytes_per_second for each in step.directions.values()), default=0.0)
+        for step in diagnosis.steps
+    }
+    return all(rates[name] < _SLOWER_RATIO * max(rates.values()) for rates in (ops, moved))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from sanpath.diagnosis.experiment import KIND_WORDS
 from sanpath.facts.sources import WINDOWS
 from sanpath.masking import printable
+from sanpath.summary.step_figures import is_slower
 from sanpath.topology.names import in_words, noun, short_name
 from sanpath.units import (
     bandwidth,
@@ -57,6 +58,7 @@ LAYERS = {
 }
 
 FROM_STEP = "of the steps with the highest throughput, the one with the most outstanding I/Os"
+FROM_SLOWER_STEP = "not the one with the highest throughput, but the one that shows best what limits"
 
 GRADES = {
     grade: f"{rank} of A, B and C, right in at least {100 * least:g} of 100 simulated tests"
@@ -271,7 +273,8 @@ def confidence_lines(diagnosis: Diagnosis) -> list[str]:
     verdict = diagnosis.verdict
     lines = [f"confidence {verdict.grade}: {grade_meaning(diagnosis)}"]
     if verdict.from_step:
-        why = FROM_STEP if len(diagnosis.steps) > 1 else "the only one"
+        why = FROM_SLOWER_STEP if is_slower(diagnosis, verdict.from_step) else FROM_STEP
+        why = why if len(diagnosis.steps) > 1 else "the only one"
         lines.append(f"judged on step {printable(verdict.from_step)}: {why}")
     if (step := deciding_step(diagnosis)) is not None:
         lines.append(printable(step.verdict.part))

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import functools
 import re
+from pathlib import Path
 
 import pytest
 
+from sanpath.views.words import FROM_SLOWER_STEP, FROM_STEP, confidence_lines
+from tests.scenarios.test_control_groups import OWN, READS, grouped, reads
 from tests.support.texts import (
     Text,
     catalogue_texts,
@@ -81,3 +84,13 @@ def test_what_is_to_be_done_fits_in_a_line() -> None:
     for where, reported in actions:
         assert len(reported) <= 60, (where, reported)
         assert not reported.endswith("."), (where, reported)
+
+
+def test_a_verdict_from_a_slower_step_says_so(tmp_path: Path) -> None:
+    """A limit of 200 IOPS is set after the first step, which had reached 2,000."""
+    san = grouped(tmp_path, {OWN: {READS: 20_000}})
+    san.raised = {OWN: {READS: 200}}
+    lines = confidence_lines(reads(san, {4: 2000, 16: 200}))
+    assert f"judged on step t16: {FROM_SLOWER_STEP}" in lines
+    lines = confidence_lines(reads(grouped(tmp_path / "2", {OWN: {READS: 200}}), {4: 200, 16: 200}))
+    assert f"judged on step t16: {FROM_STEP}" in lines
