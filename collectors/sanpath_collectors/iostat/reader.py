@@ -180,7 +180,7 @@ class IostatResult(ResultReader):
         names = [node] if report.table is HOST else report.used_devices
         new_names = [name for name in names if (kind, name) not in self._yielded_devices]
         if node and new_names:
-            yield SourceEntity("host", node, node, {"name": (node,)}, {"cores": report.cores})
+            yield SourceEntity("host", node, node, {"name": (node,)}, {"os": "Linux", "cores": report.cores})
         if report.table is HOST:
             self._yielded_devices |= {(kind, name) for name in new_names}
             return
