@@ -314,3 +314,23 @@ def test_a_limit_that_is_raised_between_steps_holds_in_each_step_as_it_was(tmp_p
         san.step(f"t{n}", n, block=8 * KIB, read=Flow(ops, n / ops), disk={"read": Flow(ops, DEVICE_SECONDS)})
     first, second = compute(san.write()).tables["control_group"].rows
     assert (first["limit_used_ratio_read"], second["limit_used_ratio_read"]) == pytest.approx((1.0, 0.5), rel=0.02)
+
+
+def test_nothing_separates_a_single_suspect_from_others(tmp_path: Path) -> None:
+    """300 IOPS with 1, 8 and 32 outstanding, of which hardly any is at the device."""
+    verdict = reads(grouped(tmp_path, {}), {1: 300, 8: 300, 32: 300}).verdict
+    assert [suspect.kind for suspect in verdict.suspects] == ["io_stack"]
+    assert (verdict.experiment, verdict.decide_with) == (None, None)
+
+
+def test_a_load_on_the_device_itself_is_not_told_to_run_there(tmp_path: Path) -> None:
+    """Of 64 reads 0.5 are at the device. No limit of a control group is read."""
+
+    def actions(name: str, **about: Scalar) -> set[str]:
+        found = reads(grouped(tmp_path / name, {}, about=about), {64: 2000})
+        (finding,) = (f for f in found.findings if f.rule == "waits-above-device" and f.outcome == "hit")
+        return {fix.action for fix in finding.fix if fix.action is not None}
+
+    on_the_device = "Run the load on the block device itself"
+    assert on_the_device in actions("file", block_devices=False)
+    assert on_the_device not in actions("device", block_devices=True)

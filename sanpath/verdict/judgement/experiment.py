@@ -28,6 +28,8 @@ def decide(table: PlaceTable, groups: Sequence[Sequence[Claim]]) -> tuple[Experi
     there is only one suspect, or no experiment separates them."""
     leading = groups[:_SUSPECTS]
     named = [group for group in leading if probability_of(group) >= _LEAST_PROBABILITY]
+    if len(named) < 2:
+        return ()
     valued = [(_value(proposal, leading), proposal) for proposal in proposals(table, leading[0][0])]
     ordered = sorted(valued, key=lambda pair: (not _shows_first(pair[1], leading[0]), -pair[0]))
     if table.step.experiment:
