@@ -185,7 +185,6 @@ def is_at_knee(table: PlaceTable, queue: HostQueue) -> bool:
 def _slots_evidence(table: PlaceTable, segment: LatencySegment, queue: HostQueue, below: float) -> Iterator[Evidence]:
     """Evidence from the queue's slots. `below`: I/Os of both directions below it."""
     if segment.filled_ratio is not None and segment.slots is not None:
-        error = DEPTH_ERROR + queue.below.error_seconds / max(queue.below.seconds, 1e-9)
         in_use = count(min(1.0, segment.filled_ratio) * segment.slots)
         words = f"{in_use} of {count(segment.slots)} slots are in use"
         if _blocks_submission(table, segment):
@@ -194,7 +193,7 @@ def _slots_evidence(table: PlaceTable, segment: LatencySegment, queue: HostQueue
         most = inf if queue.in_slots is None else _MAX_ONE_OF_SEVERAL_WEIGHT
         # It may admit fewer I/Os than its depth. A number smaller than any queue admits is even less probable.
         least = _MIN_SLOTS_WEIGHT + min(0.0, full_queue_weight(segment.filled_ratio * segment.slots))
-        weight = min(most, max(least, limit_weight(segment.filled_ratio, error)))
+        weight = min(most, max(least, slots_weight(segment.filled_ratio, queue)))
         yield Evidence(words, weight, about_slots=True)
     else:
         words = f"{below:.1f} I/Os are below it on average, and its queue depth is not measured"
@@ -207,6 +206,11 @@ def _slots_evidence(table: PlaceTable, segment: LatencySegment, queue: HostQueue
     yield from other_steps_evidence(table, queue)
     if segment is table.segments[0] and table.facts.row_of(table.load)["engine_serialises"]:
         yield Evidence("the engine of the load sends its I/Os one after another", _SERIALISED_WEIGHT)
+
+
+def slots_weight(filled_ratio: float, queue: HostQueue) -> float:
+    """Log-likelihood ratio that a queue is full, given the share of its slots in use, whether it limits or not."""
+    return limit_weight(filled_ratio, DEPTH_ERROR + queue.below.error_seconds / max(queue.below.seconds, 1e-9))
 
 
 def _too_many_for_threads(table: PlaceTable, queue: HostQueue) -> bool:
@@ -299,7 +303,8 @@ def _conclude(table: PlaceTable, queue: HostQueue, claims: Sequence[Claim]) -> C
     is_seen = table.array is not None and all(row["utilisation"] is not None for row in table.on_path)
     seen = "there is near its limit" if is_seen else "that was measured there is near its limit"
     admitted, offered = queue.admitted, load.in_flight_measured
-    ratio = admitted / queue.below.seconds / load.ops_per_second if queue.below.seconds else None
+    # Below it may be parts of I/Os. A full queue lets through no more than now.
+    ratio = min(1.0, admitted / queue.below.seconds / load.ops_per_second) if queue.below.seconds else None
     # Coarse clocks may show more I/Os than the queue has slots.
     fits = min(1.0, queue.depth / queue.held) if queue.depth and queue.held else 1.0
     others_words = ""

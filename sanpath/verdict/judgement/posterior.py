@@ -17,7 +17,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from sanpath.facts.load.loads import LoadFacts
-from sanpath.verdict.evidence.likelihoods import UNEXPLAINED, limit_weight, normal_density
+from sanpath.verdict.evidence.likelihoods import UNEXPLAINED, normal_density
 from sanpath.verdict.hypotheses import (
     array,
     array_limits,
@@ -38,7 +38,6 @@ from sanpath.verdict.hypotheses import (
 )
 from sanpath.verdict.hypotheses.claim import Claim
 from sanpath.verdict.judgement.outcomes import outcome_score, outcomes
-from sanpath.verdict.places.host_queues import DEPTH_ERROR
 from sanpath.verdict.places.latency_segment import LatencySegment, Wait
 from sanpath.verdict.places.table import PlaceTable
 
@@ -249,7 +248,7 @@ def _slots_score(table: PlaceTable, segment: LatencySegment, full_probability: f
     """Log-likelihood of the slots in use of a queue that is read, if it is full because of what is below it."""
     if segment.queue is None or not segment.filled_ratio:
         return 0.0
-    if (weight := limit_weight(segment.filled_ratio, DEPTH_ERROR)) <= 0:
+    if (weight := queues.slots_weight(segment.filled_ratio, segment.queue)) <= 0:
         return 0.0
     is_at_knee = not segment.queue.holds_back and queues.is_at_knee(table, segment.queue)
     return weight * (1.0 if is_at_knee else full_probability)
