@@ -50,7 +50,8 @@ class Ceiling:
 
 def ceilings(facts: Facts, load: LoadFacts, change: Change, r0: Interval | None) -> list[Ceiling]:
     """All known ceilings. `r0`: latency without a queue under the change, None: unknown."""
-    found = [*_links(facts, load, change), *_caps(facts, load, change), *_data_sheets(facts, load)]
+    caps = [*_caps(facts, load, change), *_group_caps(facts, load, change)]
+    found = [*_links(facts, load, change), *caps, *_data_sheets(facts, load)]
     return found if r0 is None else [*found, *_queues(facts, load, change, r0)]
 
 
@@ -249,6 +250,16 @@ def _caps(facts: Facts, load: LoadFacts, change: Change) -> list[Ceiling]:
             allowed = limit * load.ops_per_second / counted
             result.append(Ceiling(entity, (allowed,) * 2, f"with its limit of {iops(limit)}"))
     return result
+
+
+def _group_caps(facts: Facts, load: LoadFacts, change: Change) -> Iterator[Ceiling]:
+    """Ceilings from the limits of control groups that the whole load passes: what others in a group leave of them."""
+    for row in facts.tables["control_group"].select(step=load.step):
+        entity, used = str(row["entity"]), number(row, f"limit_used_ratio_{load.direction}")
+        by_others = used * number(row, "limit_foreign_ratio")
+        if row["test_ratio"] == 1 and entity not in change.lifted and used > by_others:
+            allowed = load.ops_per_second * max(0.0, 1 - by_others) / (used - by_others)
+            yield Ceiling(entity, (allowed,) * 2, f"with its limit of {row['limit']}")
 
 
 def _with_changes(limits: Iterable[SetLimit], volumes: Sequence[str], change: Change) -> Iterator[SetLimit]:
