@@ -255,8 +255,8 @@ def _concurrency(table: PlaceTable) -> Claim:
     if (times := number(table.facts.row_of(table.load), "device_share")) > _SHARED_DEVICE_RATIO:
         words = f"its devices do {times:.1f} times its {table.load.direction}s: others use them as well"
         evidence.append(Evidence(words, _SHARED_DEVICE_WEIGHT))
-    if (larger := _same_bytes_with_larger_ios(table)) is not None:
-        size = kibibytes(larger.operation_bytes or 0.0)
+    if (of_other_size := _same_bytes_with_other_sizes(table)) is not None:
+        size = kibibytes(of_other_size.operation_bytes or 0.0)
         words = f"with blocks of {size} and the same number outstanding, bytes/s were the same"
         evidence.append(Evidence(words, _BYTES_LIMIT_WEIGHT))
     if (opposite := _same_rate_in_other_direction(table)) is not None:
@@ -284,20 +284,25 @@ def _mostly_at_device(table: PlaceTable) -> Iterator[str]:
         yield f"an I/O spends {percent(min(1.0, share))} of its time in {entity} or below it"
 
 
-def _same_bytes_with_larger_ios(table: PlaceTable) -> LoadFacts | None:
-    """A load with the same number of outstanding I/Os, of at least twice the size, that moved no more bytes: then the
-    limit is one of bytes. None: there is none."""
-    load = table.load
+def _same_bytes_with_other_sizes(table: PlaceTable) -> LoadFacts | None:
+    """A load with the same number of outstanding I/Os, of at least twice the size, that moved no more bytes, or of
+    half the size that moved no fewer: then the limit is one of bytes. None: there is none."""
+    own = table.load
+
+    def is_bytes_limit(other: LoadFacts) -> bool:
+        smaller, larger = sorted((own, other), key=lambda load: load.operation_bytes or 0.0)
+        is_larger = (larger.operation_bytes or 0.0) >= _LARGER_RATIO * (smaller.operation_bytes or inf)
+        return is_larger and larger.bytes_per_second <= (1 + FLAT) * smaller.bytes_per_second
+
     return next(
         (
             other
             for other in table.facts.loads
-            if other.step != load.step
-            and other.direction == load.direction
-            and other.same_data(load, "align_bytes")
-            and (other.operation_bytes or 0.0) >= _LARGER_RATIO * (load.operation_bytes or inf)
-            and isclose(other.in_flight_measured, load.in_flight_measured, rel_tol=_SAME_IN_FLIGHT)
-            and other.bytes_per_second <= (1 + FLAT) * load.bytes_per_second
+            if other.step != own.step
+            and other.direction == own.direction
+            and other.same_data(own, "align_bytes")
+            and isclose(other.in_flight_measured, own.in_flight_measured, rel_tol=_SAME_IN_FLIGHT)
+            and is_bytes_limit(other)
         ),
         None,
     )

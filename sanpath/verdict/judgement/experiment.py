@@ -25,10 +25,10 @@ _LEAST_PROBABILITY = 0.001
 
 def decide(table: PlaceTable, groups: Sequence[Sequence[Claim]]) -> tuple[Experiment, ...]:
     """The experiments that separate the suspects, the best first. Those that only a probe can run come last. Empty:
-    there is only one suspect, or no experiment separates them."""
+    there is only one suspect and its place was read, or no experiment separates them."""
     leading = groups[:_SUSPECTS]
     named = [group for group in leading if probability_of(group) >= _LEAST_PROBABILITY]
-    if len(named) < 2:
+    if len(named) < 2 and leading[0][0].verdict != "cannot_tell":  # An unread place can still be read.
         return ()
     valued = [(_value(proposal, leading), proposal) for proposal in proposals(table, leading[0][0])]
     ordered = sorted(valued, key=lambda pair: (not _shows_first(pair[1], leading[0]), -pair[0]))
