@@ -8,7 +8,7 @@ from dataclasses import replace
 from sanpath.diagnosis.experiment import KIND_WORDS
 from sanpath.diagnosis.model import Bottleneck, Verdict
 from sanpath.facts.load_table import UNMEASURED
-from sanpath.facts.table import WHOLE_RUN, FactRow, FactTable
+from sanpath.facts.table import WHOLE_RUN, FactRow, FactTable, number
 from sanpath.rulebook.findings import group
 from sanpath.rulebook.judge import judge
 from sanpath.rulebook.kinds import units
@@ -27,6 +27,10 @@ _ARRAY_PARTS = ("volume", "controller", "media")
 """Kinds of the parts of an array; ports are elements of their own."""
 _LOAD_TABLES = ("host", "tcp_connection")
 """Fact tables whose rows are about the machines or connections of the load, whichever element limits."""
+_OTHER_PATH = {"idle_path": "a parallel path is idle", "faster_path": "a faster path has room"}
+"""What a remedy relieves → what is known of the other paths."""
+_ROOM_RATIO = 0.8
+"""Utilisation below which a faster path has room: sanpath's own choice, from where a link is called busy."""
 _BOTH_DIRECTIONS = ("both", "")
 """Directions of rows that are about both directions."""
 
@@ -47,6 +51,7 @@ def findings(
     without_idle_path = set(_without_idle_path(tables, judgements))
     kinds = {rule.id: rule.cause_of for rule in rules}
     with_idle_path = next(_with_idle_path(tables, limiting - without_idle_path), None)
+    with_faster_path = next(_with_faster_path(tables, limiting, verdict.from_step), None)
     each_of = {rule.id: rule.each for rule in rules}
     table = {rule.id: tables[rule.each] for rule in rules if rule.each in tables}
     relieving = {rule.id: fix.relieves for rule in rules for fix in rule.fix if fix.relieves is not None}
@@ -63,10 +68,12 @@ def findings(
             rows = [{**row, "other_path_idle": False} for row in rows]
         full = {
             "idle_path": with_idle_path,
+            "faster_path": with_faster_path,
             "controllers": _limiting_array(topology, verdict, finding.entity),
             "failed_path": _limiting_path(topology, verdict, finding.entity),
         }
-        relieved = full.get(relieving.get(finding.rule, ""))
+        relieving_by = relieving.get(finding.rule, "")
+        relieved = full.get(relieving_by)
         limits = named.has(finding, each_of[finding.rule], kinds.get(finding.rule, ()))
         attributes = {"platform": platform, "switch_make": switch_make(topology, rows)}
         reported = {name: value for name, value in attributes.items() if value is not None}
@@ -76,7 +83,7 @@ def findings(
         if limits and finding.role == "validity" and kinds.get(finding.rule):
             # A finding that makes the test another one than it seems also holds it back.
             finding = replace(finding, role="cause")
-        result.append(_in_context(finding, limits, verdict, relieved))
+        result.append(_in_context(finding, limits, verdict, relieved, _OTHER_PATH.get(relieving_by, "")))
     return sorted(result, key=lambda finding: (finding.outcome != "hit", _ORDER.index(finding.role)))
 
 
@@ -126,6 +133,23 @@ def _with_idle_path(tables: Mapping[str, FactTable], limiting: set[tuple[str, st
             yield str(row["entity"])
 
 
+def _with_faster_path(
+    tables: Mapping[str, FactTable], limiting: set[tuple[str, str]], step: str | None
+) -> Iterator[str]:
+    """Links that limit in the step of the verdict while a faster parallel link of the load has room."""
+    for row in tables["link"].select(step=step, on_loaded_path=True):
+        if (row["entity"], row["direction"]) not in limiting or not row["capacity_bytes_per_second"]:
+            continue
+        parallel = tables["link"].select(step=step, on_loaded_path=True, direction=row["direction"], side=row["side"])
+        if any(
+            number(other, "capacity_bytes_per_second") > number(row, "capacity_bytes_per_second")
+            and other["utilisation"] is not None
+            and number(other, "utilisation") < _ROOM_RATIO
+            for other in parallel
+        ):
+            yield str(row["entity"])
+
+
 def _limiting_array(topology: Topology, verdict: Verdict, lun: str) -> str | None:
     """The array behind a LUN, if it limits."""
     volumes = topology.related(lun, "backed_by", "volume")
@@ -152,9 +176,9 @@ def switch_make(topology: Topology, rows: Sequence[FactRow]) -> str | None:
     return make if isinstance(make, str) else None
 
 
-def _in_context(finding: Finding, limits: bool, verdict: Verdict, relieved: str | None) -> Finding:
+def _in_context(finding: Finding, limits: bool, verdict: Verdict, relieved: str | None, why: str) -> Finding:
     """The finding with its role in this run. `limits`: the verdict names it. `relieved`: a full element that fixing
-    it relieves."""
+    it relieves; `why`: what is known of the other paths."""
     if finding.outcome != "hit":
         return finding
     # A sweep begins with few I/Os in flight and ends with a full element. A limit of another step is not a cause.
@@ -162,7 +186,7 @@ def _in_context(finding: Finding, limits: bool, verdict: Verdict, relieved: str 
     if finding.role == "cause" and not limits:
         finding = replace(finding, role="information")
     if finding.role in ("cause", "risk"):
-        finding = replace(finding, in_this_run=_in_this_run(finding, limits, verdict, relieved))
+        finding = replace(finding, in_this_run=_in_this_run(finding, limits, verdict, relieved, why))
     if not limits:
         return replace(finding, relieves=relieved)
     gain = None
@@ -173,13 +197,13 @@ def _in_context(finding: Finding, limits: bool, verdict: Verdict, relieved: str 
     return replace(finding, role="cause" if finding.role == "risk" else finding.role, gain=gain)
 
 
-def _in_this_run(finding: Finding, limits: bool, verdict: Verdict, relieved: str | None) -> str:
+def _in_this_run(finding: Finding, limits: bool, verdict: Verdict, relieved: str | None, why: str) -> str:
     """Words for whether the finding limits this run. Deviating from a list of good practice does not make a setting a
     cause."""
     if limits:
         return "it limits this run"
     if relieved is not None and relieved.startswith("link:"):
-        return f"fixing it relieves the limit of this run, {short_name(relieved)}: a parallel path is idle"
+        return f"fixing it relieves the limit of this run, {short_name(relieved)}: {why}"
     if relieved is not None and relieved.startswith("path:"):
         return f"fixing it relieves the limit of this run, {short_name(relieved)}"
     if relieved is not None:

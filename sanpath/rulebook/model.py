@@ -89,9 +89,10 @@ class Fix(_RuleModel):
     shell: Literal["posix", "powershell"] | None = Field(
         default=None, description="the shell of the commands; names with blanks can then be quoted"
     )
-    relieves: Literal["idle_path", "controllers", "failed_path"] | None = Field(
+    relieves: Literal["idle_path", "faster_path", "controllers", "failed_path"] | None = Field(
         default=None,
         description="idle_path: it brings idle paths into use, which relieves a saturated parallel link; "
+        "faster_path: it gives a faster path with room more of the I/Os of a saturated parallel link; "
         "controllers: it takes work off the controllers of a saturated array; failed_path: it repairs a failing path",
     )
     adds_one: bool = Field(

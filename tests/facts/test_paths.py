@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sanpath.facts.compute import compute
+from sanpath.facts.host import multipath
+from sanpath.facts.host.tested_machines import UnderTest
 from sanpath.facts.table import FactRow
 from sanpath.model import Column, Scalar, Table
 from tests.support.esx_san import DEVICE, over_first_path
 from tests.support.recording import RecordingBuilder
 from tests.support.san import NAA
 
+HBA = "hba:esx7/vmhba2"
 DISK = {"sqlvm1/scsi0:0": {}}
 MRU = {"path_policy": "most_recently_used", "path_policy_native": "VMW_PSP_MRU"}
 
@@ -79,6 +83,18 @@ def test_whether_paths_are_equal_is_what_somebody_says(
 def test_the_slower_path_and_the_faster(tmp_path: Path) -> None:
     row = rows(tmp_path, speeds=(8e9, 16e9))[0]
     assert (row["slowest_bits_per_second"], row["fastest_bits_per_second"]) == (8e9, 16e9)
+
+
+def test_an_end_is_as_fast_as_the_switch_port_it_is_connected_to(tmp_path: Path) -> None:
+    """Virtual network cards report no speed."""
+    facts = compute(over_first_path(tmp_path))
+    topology, step = facts.topology, UnderTest(facts.loads[0])
+    assert multipath._speed(topology, step, HBA) is None
+    (port,) = topology.related(HBA, "logged_in", "switch_port")
+    topology.entities[port] = replace(topology.entities[port], attributes={"speed_bits_per_second": 4e9})
+    assert multipath._speed(topology, step, HBA) == 4e9
+    topology.entities[HBA] = replace(topology.entities[HBA], attributes={"speed_bits_per_second": 2e9})
+    assert multipath._speed(topology, step, HBA) == 2e9
 
 
 def test_without_counters_of_paths_their_shares_are_unknown(tmp_path: Path) -> None:

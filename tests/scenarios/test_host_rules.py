@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from sanpath.rulebook.model import Finding
 from tests.support.esx_san import DEVICE, EsxSan, over_first_path
 from tests.support.recording import RecordingBuilder
 from tests.support.san import ARRAY_PORT, HOST_PORT, NAA, AtArray, Flow
-from tests.support.stories import NOTHING, SECOND_HBA, SECOND_TARGET, diagnosed, judged
+from tests.support.stories import COUNTED, NOTHING, SECOND_HBA, SECOND_TARGET, X, diagnosed, judged
 
 MRU = {"path_policy": "most_recently_used", "path_policy_native": "VMW_PSP_MRU", "path_access": "active/active"}
 ROUND_ROBIN = {"path_policy": "round_robin", "path_policy_native": "VMW_PSP_RR", "path_switch_operations": 1000}
@@ -167,6 +168,26 @@ def test_round_robin_over_8_and_16_gigabit(tmp_path: Path) -> None:
     )
     assert "paths of 8 Gb/s and of 16 Gb/s" in finding.summary
     assert any("--type=latency" in command for command in commands(finding))
+
+
+@pytest.mark.parametrize(("second", "has_room"), [(8, True), (4, None)], ids=["8GFC", "both 4GFC"])
+def test_round_robin_over_a_slow_full_link_and_a_faster_one_is_advised_against(
+    tmp_path: Path, second: int, has_room: bool | None
+) -> None:
+    """6,250 IOPS on each: 97.7 % of 4GFC, 48.8 % of 8GFC."""
+    targets = [replace(port, speed=16) for port in (ARRAY_PORT, SECOND_TARGET)]
+    hosts = [HOST_PORT, replace(SECOND_HBA, speed=second)]
+    san = EsxSan(tmp_path / "r.sanpath", ports=[*hosts, *targets], lun=ROUND_ROBIN, speeds=(4e9, second * 1e9))
+    san.shares = (0.5, 0.5)
+    for n in (64, 256):
+        ports = {port.name: (COUNTED, NOTHING) for port in san.ports}
+        san.step(f"t{n}", n, read=Flow(2 * X, n / 2 / X), ports=ports, array={"read": AtArray(0.0004, san=0.003)})
+    found = judged(san.write())
+    assert found.verdict.bottlenecks[0].kind == "link"
+    hits = of(found, "unequal-paths-equal-split")
+    assert [finding.relieves for finding in hits] == (["link:esx7/vmhba2--sw1/fc1/7"] if has_room else [])
+    assert all("a faster path has room" in (finding.in_this_run or "") for finding in hits)
+    assert (found.plan[0].action == "Weight the paths by latency or queue depth") == bool(has_room)
 
 
 def test_a_full_queue_of_32_is_the_cause_where_nothing_below_is_full() -> None:

@@ -163,8 +163,15 @@ def _path(topology: Topology, step: UnderTest, configured: _ConfiguredPath) -> _
 
 
 def _speed(topology: Topology, step: UnderTest, port: str) -> float | None:
-    reported = gauge(step.samples_of(port), "link_speed_bits_per_second")
-    return reported or as_number(topology.entities[port].attributes.get("speed_bits_per_second"))
+    """Return the speed of a path's end: as it reports it, or else as the switch port does that it is connected to."""
+    at_switch = (
+        p for relation in ("cabled_to", "logged_in") for p in topology.related(port, relation, "switch_port")
+    )
+    for end in (port, *at_switch):
+        reported = gauge(step.samples_of(end), "link_speed_bits_per_second")
+        if speed := reported or as_number(topology.entities[end].attributes.get("speed_bits_per_second")):
+            return speed
+    return None
 
 
 def _names(topology: Topology, lun: str) -> dict[str, FactValue]:
