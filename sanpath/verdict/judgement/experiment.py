@@ -19,16 +19,18 @@ _SUSPECTS = 4
 """Number of leading suspects that an experiment has to separate."""
 _CERTAIN = 0.95
 """Probability from which an outcome counts as certain."""
+_NAME_AN_ELEMENT = ("bottleneck", "configured_cap")
+"""Verdicts about which, without a rival, no experiment tells more. Others still lead to a place or a next limit."""
 _LEAST_PROBABILITY = 0.001
 """Suspects with a lower probability are ignored."""
 
 
 def decide(table: PlaceTable, groups: Sequence[Sequence[Claim]]) -> tuple[Experiment, ...]:
     """The experiments that separate the suspects, the best first. Those that only a probe can run come last. Empty:
-    there is only one suspect and its place was read, or no experiment separates them."""
+    the only suspect is an element, or no experiment separates them."""
     leading = groups[:_SUSPECTS]
     named = [group for group in leading if probability_of(group) >= _LEAST_PROBABILITY]
-    if len(named) < 2 and leading[0][0].verdict != "cannot_tell":  # An unread place can still be read.
+    if len(named) < 2 and leading[0][0].verdict in _NAME_AN_ELEMENT:
         return ()
     valued = [(_value(proposal, leading), proposal) for proposal in proposals(table, leading[0][0])]
     ordered = sorted(valued, key=lambda pair: (not _shows_first(pair[1], leading[0]), -pair[0]))
