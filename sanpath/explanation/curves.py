@@ -25,8 +25,8 @@ _NEARLY_FLAT = 0.15
 _EVEN = 0.01
 """Relative difference of throughput below which steps are alike: sanpath's own choice."""
 _FEWEST_EVEN = 3
-"""This many of the deepest steps that are alike are a plateau, also where the step with half as many outstanding I/Os
-was below it: chance seldom makes three alike."""
+"""Number of steps, those with the most outstanding I/Os, that show a plateau if they are alike, even if the step with
+half as many was slower: three are seldom alike by chance."""
 _LEAST_CHANGE = 0.03
 """Relative change below which a difference is chance, however steady the steps were."""
 _SAME_IN_FLIGHT = 0.02

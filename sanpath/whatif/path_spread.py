@@ -73,7 +73,7 @@ class PathUse:
     def _path_shares(self, rates: Sequence[float]) -> list[float]:
         if self.policy.name in SINGLE_PATH_POLICIES:
             return [1.0, *[0.0] * (len(rates) - 1)]
-        if self.adapts and max(rates) < float("inf"):
+        if self.adapts and 0 < sum(rates) < float("inf"):
             return [rate / sum(rates) for rate in rates]
         return [1 / len(rates)] * len(rates)
 

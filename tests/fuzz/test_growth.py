@@ -6,6 +6,7 @@ from random import Random
 
 import pytest
 
+from sanpath.recorder.importing.unread_files import describe_unread_file
 from tests.fuzz.growth import MEMORY_SIZE, MOST, growth
 from tests.fuzz.shapes import shapes
 from tests.fuzz.target import Target
@@ -54,6 +55,12 @@ def test_a_header_of_nothing_but_instances_stays_in_proportion(reader: str, colu
     target = next(target for target in PARSERS if target.name == reader)
     columns = ",".join(f'"{column.format(number)}"' for number in range(3000))
     assert target.memory(f'"(PDH-CSV 4.0) (UTC)(0)",{columns}\n'.encode()) < 1
+
+
+@pytest.mark.parametrize("repeated", [b"\n", b" \r\n", b"\t \n", b"a:", b"[a]\n", b"a=b,", b"a ", b"-"])
+def test_a_file_that_no_collector_reads_is_described_in_proportion(repeated: bytes) -> None:
+    target = Target("unread file", lambda: [b"a"], lambda given: describe_unread_file(given, "a"), reducible=False)
+    assert growth(target, lambda size: repeated * (size // len(repeated))) < MOST
 
 
 def test_a_quadratic_parser_is_found() -> None:

@@ -126,3 +126,24 @@ def test_a_queue_of_both_directions_does_not_let_one_of_them_wait_alone(tmp_path
         return likelihood(judged(san.write()), "bottleneck", "hba:esx7/vmhba2")
 
     assert of_adapter("one", 0.0009) < of_adapter("both", 0.00995) / 3
+
+
+def test_a_time_that_is_split_for_reads_alone_is_not_compared_with_that_of_writes(tmp_path: Path) -> None:
+    """The array reports the transfer of reads only: what writes spend before its clock is not known, and not none."""
+    san = San(tmp_path / "a", guest_queue_depth=None)
+    san.ports = [fast(port) for port in san.ports]
+    for n in (16, 64):
+        flow = Flow(8000, n / 16000)
+        counted = 8000 * (4 * 2076.0 + 52)
+        san.step(
+            f"q{n}",
+            n,
+            block=8 * KIB,
+            read=flow,
+            write=flow,
+            ports={port.name: (counted, counted) for port in san.ports},
+            disk={"read": flow, "write": flow},
+            array={"read": AtArray(0.0003, san=0.0001), "write": AtArray(0.0003)},
+        )
+    against = [words for suspect in judged(san.write()).verdict.suspects for words in suspect.against]
+    assert not [words for words in against if "spend" in words]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,10 +24,11 @@ TWO_FABRICS = (
 
 class OnTwoFabrics(TcpSan):
     """Another connection has ports of its own, loses `other_lost` and has a round trip of `other_round_trip`; the
-    lossy one is over eth1 and sw2."""
+    lossy one is over eth1 and sw2. `with_known_ends`: the connections whose ports are known."""
 
     other_lost: float = 0.0
     other_round_trip: float = LOSS.round_trip
+    with_known_ends: Collection[str] = (PAIR, OTHER_PAIR)
 
     def _configuration(self, out: RecordingBuilder) -> None:
         TcpSan._configuration(self, out)
@@ -39,6 +41,8 @@ class OnTwoFabrics(TcpSan):
                 out.samples(source, table, second, {OTHER_PAIR: self._connection(second, source)})
         self.tcp = lossy
         for pair, port in ((PAIR, "eth1"), (OTHER_PAIR, "eth0")):
+            if pair not in self.with_known_ends:
+                continue
             out.configure_link(f"tcp_connection:{pair} ends_at hba:esx7/{port}")
             out.configure_link(f"tcp_connection:{pair} ends_at array_port:fa1/{port}")
 
@@ -48,6 +52,41 @@ def test_the_links_of_a_connection_without_lost_segments_lost_none(tmp_path: Pat
     (bottleneck, *_) = plateau(tmp_path / "a", LOSS, of=OnTwoFabrics, ports=TWO_FABRICS).verdict.bottlenecks
     assert bottleneck.kind == "retries"
     assert all("sw2/" in entity for entity in bottleneck.elements)
+
+
+@pytest.mark.parametrize(("others_share", "is_innocent"), [(0.02, True), (0.5, False)])
+def test_a_connection_that_loses_far_less_than_another_crosses_no_lossy_link(
+    tmp_path: Path, others_share: float, is_innocent: bool
+) -> None:
+    class BothLose(OnTwoFabrics):
+        other_lost = others_share * LOSS.lost
+
+    (bottleneck, *_) = plateau(tmp_path / "a", LOSS, of=BothLose, ports=TWO_FABRICS).verdict.bottlenecks
+    assert all("sw2/" in entity for entity in bottleneck.elements) == is_innocent
+
+
+def test_a_connection_ends_at_the_initiator_that_has_its_address(tmp_path: Path) -> None:
+    class ByAddress(OnTwoFabrics):
+        with_known_ends = ()
+
+        def _configuration(self, out: RecordingBuilder) -> None:
+            super()._configuration(out)
+            for port, address in (("eth1", "192.0.2.5"), ("eth0", "192.0.2.6")):
+                out.entity("esx7", "hba", port, f"esx7/{port}", {"ip": (address,)})
+
+    (bottleneck, *_) = plateau(tmp_path / "a", LOSS, of=ByAddress, ports=TWO_FABRICS).verdict.bottlenecks
+    assert all("sw2/" in entity for entity in bottleneck.elements)
+
+
+def test_no_link_is_innocent_if_the_ends_of_a_lossy_connection_are_unknown(tmp_path: Path) -> None:
+    """The other one loses a ninth of its share, and its ends are known."""
+
+    class OneUnknown(OnTwoFabrics):
+        other_lost = 0.11 * LOSS.lost
+        with_known_ends = (OTHER_PAIR,)
+
+    (bottleneck, *_) = plateau(tmp_path / "a", LOSS, of=OneUnknown, ports=TWO_FABRICS).verdict.bottlenecks
+    assert any("sw2/" in entity for entity in bottleneck.elements)
 
 
 def test_links_that_may_lose_frames_are_not_called_saturated(tmp_path: Path) -> None:

@@ -170,3 +170,10 @@ def test_a_queue_that_is_just_full_limits_as_with_more_ios(tmp_path: Path, slots
     assert verdicts[f"q{slots // 2}"].kind == "concurrency_limited"
     for n in (slots, 2 * slots, 8 * slots):
         assert [bottleneck.entity for bottleneck in verdicts[f"q{n}"].bottlenecks] == [LUN]
+
+
+def test_a_queue_that_is_just_full_is_no_surer_than_with_ios_that_wait_for_it(tmp_path: Path) -> None:
+    """Four I/Os have four slots wherever they wait below; eight show that the queue holds four back."""
+    steps = [(n, 4 / 0.00107, 0.001, None) for n in (4, 8)]
+    just_full, waiting = (step.verdict.grade for step in diagnosis_of(tmp_path, 4, steps).steps)
+    assert just_full >= waiting

@@ -45,6 +45,12 @@ def test_what_waits_in_a_cycle_of_pauses_is_a_share_of_the_whole_cycle(tmp_path:
     assert thinking(tmp_path, outstanding).verdict.kind == "demand_limited"
 
 
+@pytest.mark.parametrize("outstanding", [6.0, 8.0, 10.0])
+def test_pauses_do_not_acquit_what_waits_for_much_of_the_whole_cycle(tmp_path: Path, outstanding: float) -> None:
+    """A quarter to two fifths of the cycle are a wait in the array."""
+    assert thinking(tmp_path, outstanding).verdict.kind != "demand_limited"
+
+
 @pytest.mark.parametrize("outstanding", [36.0, 52.0, 120.0])
 def test_pauses_explain_no_more_of_the_cycle_than_they_take(tmp_path: Path, outstanding: float) -> None:
     """12 I/Os pause at any time, and three to ten times as many wait in the array."""

@@ -17,6 +17,8 @@ from sanpath.model import Scalar
 from sanpath.recording.reading.recording import Recording
 from sanpath.views import json as json_view
 from sanpath.views.whatif import as_text
+from sanpath.whatif.change import Policy
+from sanpath.whatif.path_spread import PathLinks, PathUse
 from sanpath.whatif.predict import Prediction, closed_loop
 from sanpath.whatif.what_if import WhatIf, what_if
 from tests.support.esx_san import DEVICE, EsxSan, over_first_path
@@ -141,6 +143,12 @@ def test_a_faster_path_gets_more_of_the_ios_where_the_policy_follows_its_speed(
     predicted = last(san.write(), f"{HOST}.speed=8GFC").predicted_ops_per_second
     assert predicted is not None
     assert predicted[1] == pytest.approx(most * ops, rel=0.04)
+
+
+def test_paths_on_which_others_leave_no_room_have_equal_shares() -> None:
+    use = PathUse("lun:a", [PathLinks({"link:1": 1.0}), PathLinks({"link:2": 1.0})], Policy("service_time"))
+    assert use.shares({"link:1": 0.0, "link:2": 0.0}) == {"link:1": 0.5, "link:2": 0.5}
+    assert use.shares({"link:1": 0.0, "link:2": 9.0}) == {"link:1": 0.0, "link:2": 1.0}
 
 
 def test_a_storage_that_was_full_in_another_step_is_so_in_every_step() -> None:

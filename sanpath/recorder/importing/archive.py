@@ -16,6 +16,7 @@ import zipfile
 import zlib
 from collections.abc import Sequence
 from contextlib import closing
+from itertools import count
 from pathlib import Path, PurePosixPath
 from typing import IO
 
@@ -52,6 +53,7 @@ class Archive:
     def __init__(self, path: Path, folder: Path) -> None:
         self._path, self._folder = path, folder
         self._files: list[Path] = []
+        self._paths: dict[str, Path] = {}
         self._written_bytes = 0
 
     def unpack(self) -> list[Path]:
@@ -116,11 +118,12 @@ class Archive:
         if len(self._files) >= _MAX_FILES:
             raise UsageError(f"{self._path.name}: holds more than {_MAX_FILES:,} files; unpack it and import some")
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("xb") as target:
+        path = self._paths.setdefault(name, _unused(path))
+        with path.open("wb") as target:  # Of several members of one name, the last one counts.
             while chunk := content.read(_CHUNK_BYTES):
                 self._count_bytes(len(chunk))
                 target.write(chunk)
-        self._files.append(path)
+        self._files += [path] if path not in self._files else []
         os.utime(path, (modified_seconds, modified_seconds))
 
     def _count_bytes(self, size: int) -> None:
@@ -128,6 +131,13 @@ class Archive:
         free_bytes = shutil.disk_usage(self._folder).free
         if self._written_bytes > _MAX_UNPACKED_BYTES or free_bytes < _CHUNK_BYTES:
             raise UsageError(f"{self._path.name}: unpacks to too much; unpack it and import the files you want")
+
+
+def _unused(path: Path) -> Path:
+    """Return a path that does not exist, with a number in its name if needed: two names of an archive may differ only
+    in characters that are replaced."""
+    numbered = (path.with_name(f"{path.stem}-{number}{path.suffix}") for number in count(2))
+    return path if not path.exists() else next(each for each in numbered if not each.exists())
 
 
 class _LimitedReader(io.BufferedReader):

@@ -15,7 +15,7 @@ from sanpath.errors import CollectorError, UsageError
 from sanpath.masking import masked_bytes, masked_text
 from sanpath.model import Event, Poll, Rows, Scalar, SourceEntity, SourceLink
 from sanpath.plugin import Item, ResultClock, ResultReader, Spec, warning
-from sanpath.recorder.importing import placement_remarks as placement_remarks
+from sanpath.recorder.importing import placement_remarks
 from sanpath.recorder.importing.batch import Batch, single_rows
 from sanpath.recorder.importing.day_or_month import DAY_FIRST_REMARK, has_day_first
 from sanpath.recorder.importing.file import ImportedFile

@@ -17,7 +17,11 @@ _BY_DEVICE = f"{_NOT_READ}; iostat -xty 1 -o JSON has each device"
 _LIVE_HOST = f"{_NOT_READ}; the source linux_host does, live"
 _LIVE_ESX = f"{_NOT_READ}; the source vsphere does, live"
 _TEXTS = (
-    (r'\s*\{\s*"status"\s*:\s*"success"\s*,\s*"data"\s*:', "an answer of a Prometheus server", _PROMETHEUS),
+    (
+        r'[ \t]*\{\s{0,80}"status"\s{0,80}:\s{0,80}"success"\s{0,80},\s{0,80}"data"\s{0,80}:',
+        "an answer of a Prometheus server",
+        _PROMETHEUS,
+    ),
     (r"# (?:HELP|TYPE) [a-zA-Z_:]", "a page of a Prometheus exporter", _PROMETHEUS),
     (r"\S+ (?:\([^)]+\) )?dm-\d+ .*\nsize=", "what multipath -ll prints", _NOT_READ),
     (r"nvme-subsys\d+ - NQN=|Node +(?:Generic +)?SN +Model ", "what nvme list prints", _LIVE_HOST),
@@ -52,13 +56,21 @@ _TEXTS = (
         "what Get-Counter prints on the screen",
         r'typeperf "\PhysicalDisk(*)\*" -si 1 -o disks.csv writes a log that sanpath reads',
     ),
-    (r"\S+:\S* mounted on \S+:$|device \S+ mounted on \S+ with fstype nfs", "a statistic of NFS mounts", _NOT_READ),
-    (r"Target: iqn\.|\s+Iface Transport: ", "what iscsiadm prints", f"{_NOT_READ}; the source linux_host does, live"),
+    (
+        r"[^\s:]{1,255}:\S{0,255} mounted on \S+:$|device \S+ mounted on \S+ with fstype nfs",
+        "a statistic of NFS mounts",
+        _NOT_READ,
+    ),
+    (
+        r"Target: iqn\.|[ \t]+Iface Transport: ",
+        "what iscsiadm prints",
+        f"{_NOT_READ}; the source linux_host does, live",
+    ),
     (r"# hostname;interval;timestamp;", "what sadf -d prints", _SADF),
-    (r"\s*<sysstat\s|<!DOCTYPE Configure PUBLIC [^>]{0,80}sysstat", "what sadf -x prints", _SADF),
-    (r'\s*"timestamp": \{"date":', "what sadf -j prints", _SADF),
+    (r"[ \t]*<sysstat\s|<!DOCTYPE Configure PUBLIC [^>]{0,80}sysstat", "what sadf -x prints", _SADF),
+    (r'[ \t]*"timestamp": \{"date":', "what sadf -j prints", _SADF),
     (r"AAA,progname,", "a log of nmon", f"{_NOT_READ}; iostat -xty 1 -o JSON has the same devices"),
-    (r".*\bporterrshow\b|\s*frames +enc +crc", "what porterrshow prints", _NOT_READ),
+    (r".*\bporterrshow\b|[ \t]*frames +enc +crc", "what porterrshow prints", _NOT_READ),
     (r".*\bportperfshow\b", "what portperfshow prints", _NOT_READ),
     (r".*[#>] ?show interface|fc\d+/\d+ is (?:up|down|trunking)", "what show interface prints", _NOT_READ),
     (
@@ -101,7 +113,7 @@ _TEXTS = (
     (r"(?i:<!doctype html|<html\b)", "a web page", _BY_HAND),
     (r"--- .* ioping statistics ---|\S+ \S+ (?:<<<|>>>|from) /.*: request=\d", "a result of ioping", _BY_HAND),
     (r"sysbench \d+\.\d", "a result of sysbench", _BY_HAND),
-    (r"\s*Iozone: Performance Test of File I/O", "a result of iozone", _BY_HAND),
+    (r"[ \t]*Iozone: Performance Test of File I/O", "a result of iozone", _BY_HAND),
     (r"IOR-\d|access,bw\(MiB/s\),", "a result of IOR", _BY_HAND),
     (r"OPERATION +RESULT TYPE|ISO Date,Label,Phase,", "a result of elbencho", _BY_HAND),
     (r"\d+ bytes \(.*\) copied, ", "a result of dd", _BY_HAND),

@@ -271,15 +271,17 @@ def _retransmitted(table: PlaceTable) -> Iterator[Claim]:
 
 
 def _crossed(table: PlaceTable, links: list[FactRow]) -> list[FactRow]:
-    """The links that connections with lost segments cross; all, if the ends of none are known. A link that only
-    other connections cross lost nothing."""
+    """The links that connections with lost segments cross; all, if the ends of one of these are not known. A link
+    that only other connections cross lost nothing."""
     rows = () if table.tcp is None else (*table.tcp.rows, *table.tcp.opposite_rows)
     lost: dict[str, float] = {}
     for row in rows:
         lost[str(row["entity"])] = max(lost.get(str(row["entity"]), 0.0), number(row, "retransmit_ratio"))
     least = _CLEARLY_LOSSY_RATIO * max(lost.values(), default=0.0)
     lossy = {entity for entity, ratio in lost.items() if ratio >= least > 0}
-    ends = {pair for pair in _ends(table, lossy) if any(pair)}
+    ends = set(_ends(table, lossy))
+    if (None, None) in ends:
+        return links
     crossed = {
         cable.id
         for path in table.paths

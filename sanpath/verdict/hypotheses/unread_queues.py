@@ -203,13 +203,14 @@ def _compared_evidence(
 
 def _direction_evidence(table: PlaceTable, explains: frozenset[int], *, of_adapter: bool) -> Iterator[Evidence]:
     """Evidence against a queue that reads and writes share, from I/Os of the other direction that spend less time
-    there: all wait equally long for a slot."""
+    there: all wait equally long for a slot. None if the clocks of the two directions differ."""
     kinds = {table.segments[index].kind for index in explains}
     own, shares_queues = table.seconds(explains), _same_queues(table, of_adapter=of_adapter)
     for other in table.opposite_direction:
+        clocks, other_clocks = ({each.segments[index].kind for index in each.gaps} for each in (table, other))
         its = other.seconds(other.indices(*kinds))
         excess = (own - its) / table.load.latency_seconds
-        if excess > UNEXPLAINED and shares_queues(other.load):
+        if clocks == other_clocks and excess > UNEXPLAINED and shares_queues(other.load):
             named, compared = f"{table.load.direction}s", f"{other.load.direction}s"
             words = f"{named} spend {duration(own)} there, and {compared} {duration(its)}"
             yield Evidence(words, max(_ONE_DIRECTION_WEIGHT, -excess / UNEXPLAINED))

@@ -42,7 +42,7 @@ only adapter, driver and interrupts are left; or the host is not read, and its q
 _FEW_IOS_RATIO = 0.1
 """Share of the busiest device's I/Os up to which another device does not count: sanpath's own choice."""
 _NEARLY_ALL_RATIO = 0.9
-"""Share of the time that the segments of several connections queue, from which that of one is nearly all of it:
+"""Share of one connection in the time that segments of several connections queue, from which it is nearly all of it:
 sanpath's own choice."""
 _LONGEST_NAME = 16
 """Longest device name that fits into a sentence, such as PhysicalDisk2; identifiers are longer."""
@@ -87,8 +87,8 @@ def _place(table: PlaceTable, index: int) -> str:
 
 
 def _queueing_connection(table: PlaceTable) -> str | None:
-    """The name of the one of several connections on whose way nearly all segments that queue do so. None: there is
-    none, or its round trips were not read."""
+    """The name of one of several connections, if nearly all queueing of segments is on its way. None: there is no
+    such connection, or round trips were not read."""
     rows = () if table.tcp is None else table.tcp.rows
     queued = {
         str(row["entity"]): max(0.0, number(row, "round_trip_seconds") - number(row, "round_trip_seconds_min"))

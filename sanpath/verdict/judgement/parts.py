@@ -109,26 +109,28 @@ def _combined_limit(
     # An element that only one part names, such as its queue, is judged by that part's I/Os. A full array serves all:
     # without a limit of its own, a part only takes from the others.
     is_shared = together.grade != "C" and _is_full_array(together)
-    agreeing = sum(same_verdict(together, part) for part in (limited if is_shared else first))
-    stands = not is_most and agreeing > (0 if is_shared else 1)
+    agreeing = [part for part in (limited if is_shared else first) if same_verdict(together, part)]
+    stands = not is_most and len(agreeing) > (0 if is_shared else 1)
     found = together if stands else _part_as_whole(facts, together, deciding)
-    grade = max(found.grade, _best_grade(limited, [*acquitted, *(() if stands else undecided)]))
+    others = [*acquitted, *(() if stands else undecided)]
+    if stands and is_shared:
+        others += [part for part in limited if not same_verdict(together, part)]
+    grade = max(found.grade, _best_grade(agreeing if stands and is_shared else limited, others))
     named = {element for bottleneck in found.bottlenecks for element in bottleneck.elements}
-    others = [
+    listed = [
         _bottleneck_of_load(bottleneck, part.load, together.load)
         for part in limited
         for bottleneck in part.bottlenecks
         if named.isdisjoint(bottleneck.elements)
     ]
-    found = replace(found, grade=grade, bottlenecks=(*found.bottlenecks, *(others if named else ())))
+    found = replace(found, grade=grade, bottlenecks=(*found.bottlenecks, *(listed if named else ())))
     # The load itself is no element that the verdict could list.
     return _with_words(facts, found, [part for part in limited if not part.bottlenecks and part.kind != found.kind])
 
 
 def _is_full_array(judgement: Judgement) -> bool:
-    """Whether a judgement names an array that is saturated first."""
-    layers = [bottleneck.layer for bottleneck in judgement.bottlenecks[:1]]
-    return judgement.kind == "bottleneck" and layers in (["array_front"], ["array_back"])
+    """Whether the first bottleneck of a judgement is a saturated array."""
+    return judgement.kind == "bottleneck" and [each.kind for each in judgement.bottlenecks[:1]] == ["array"]
 
 
 def _best_grade(decided: Sequence[Judgement], others: Sequence[Judgement]) -> Grade:

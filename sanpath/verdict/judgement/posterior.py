@@ -81,8 +81,9 @@ _NO_WAIT = 0.01
 _HIDDEN_WAIT = 0.5
 """Probability that a wait shows nowhere, for a claim whose wait may be where no clock measures."""
 _HIDDEN_IN_FLUSH, _COUNTED_WEIGHT = 0.5, 2.0
-"""The same where the load waits for flushes of a file cache, and the log-likelihood ratio of a counter at its limit
-that it needs: without one, a flush takes its usual time. sanpath's own choices."""
+"""Probability that the wait is in a flush of the file cache, which no clock splits, for a claim with a counter at its
+limit; and the log-likelihood ratio of such a counter. Without one, a flush takes its usual time. sanpath's own
+choices."""
 _FULL_PROBABILITY_DEPTH_UNKNOWN = 0.8
 """Probability that a queue of unknown depth above a saturated place is full."""
 _FULL_BY_BELOW_PROBABILITY, _HALF_PROBABILITY_RATIO, _STEP_WIDTH = 0.95, 0.75, 0.05

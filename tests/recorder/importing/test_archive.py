@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import tarfile
 import zipfile
 from collections.abc import Mapping
@@ -67,7 +68,7 @@ def test_files_of_an_archive_that_are_no_results_for_the_same_reason_are_one_lin
     path = zipped(tmp_path / "night.zip", RESULTS | others | {"night/vmstat.txt": b"procs ---memory---\n"})
     command = ["import", "file", str(path), "--into", str(tmp_path / "r.sanpath")]
     said = CliRunner().invoke(app, command, catch_exceptions=False).output
-    assert [line.partition(": is ")[0] for line in said.splitlines() if "not imported" in line] == [
+    assert [re.split(": (?:each )?is ", line)[0] for line in said.splitlines() if "not imported" in line] == [
         "night.zip: not imported: 000.html, 001.html, 002.html, 003.html, 004.html and 196 more",
         "night.zip: not imported: vmstat.txt",
     ]
@@ -89,12 +90,19 @@ def test_a_file_of_an_archive_is_recognised_once(tmp_path: Path, monkeypatch: py
     assert sorted(seen) == [f"{number}.html" for number in range(9)]
 
 
+def test_what_is_wrong_with_the_command_is_no_fault_of_a_file_in_the_archive(tmp_path: Path) -> None:
+    path = zipped(tmp_path / "a.zip", {"night/fio.txt": RESULTS["night/fio.txt"]})
+    ran = CliRunner().invoke(app, ["import", "file", str(path), "--into", str(tmp_path / "r"), "--mark", "x"])
+    assert str(ran.exception).startswith("--mark names a step of a recording")
+    assert str(ran.exception).count("--mark names") == 1
+
+
 def test_an_archive_without_a_result_is_refused(tmp_path: Path) -> None:
     files = {f"{number}.md": b"# A\n" for number in range(9)}
     path = zipped(tmp_path / "a.zip", files | {"vmstat.txt": b"procs ---memory---\n"})
     command = ["import", "file", str(path), "--into", str(tmp_path / "r.sanpath")]
     ran = CliRunner().invoke(app, command)
-    assert str(ran.exception).startswith("0.md, 1.md, 2.md, 3.md, 4.md and 4 more: is not a result")
+    assert str(ran.exception).startswith("0.md, 1.md, 2.md, 3.md, 4.md and 4 more: each is not a result")
     assert [line.partition(": sanpath")[0] for line in ran.stderr.splitlines()] == [
         "not imported: vmstat.txt: is what vmstat prints"
     ]
@@ -111,6 +119,20 @@ def test_a_time_in_a_name_leads_nowhere(tmp_path: Path, pack: object) -> None:
     names = ["run_2026-01-31_14:30:05/fio.txt", "irq_usb:3.csv"]
     path = (zipped if pack is zipped else tarred)(tmp_path / "a.tar", dict.fromkeys(names, b"x"))
     assert [file.name for file in unpacked(path, tmp_path / "scratch")] == ["irq_usb_3.csv", "fio.txt"]
+
+
+def test_names_that_differ_in_a_colon_are_two_files_and_of_one_name_the_last_counts(tmp_path: Path) -> None:
+    path = tarred(tmp_path / "a.tar", {"14:30.log": b"1", "14_30.log": b"2", "fio.txt": b"old"})
+    with tarfile.open(path, "a") as archive:
+        member = tarfile.TarInfo("fio.txt")
+        member.size = 3
+        archive.addfile(member, io.BytesIO(b"new"))
+    files = unpacked(path, tmp_path / "scratch")
+    assert {file.name: file.read_bytes() for file in files} == {
+        "14_30.log": b"1",
+        "14_30-2.log": b"2",
+        "fio.txt": b"new",
+    }
 
 
 @pytest.mark.parametrize("pack", [zipped, tarred])

@@ -54,7 +54,7 @@ class FileImports:
         self._zone = parse_zone(utc_offset) if utc_offset is not None else None
         self._sources: dict[tuple[Path, str], str] = {}
         self._imported_archives: set[Path | None] = set()
-        self._refused: list[tuple[UsageError, Path | None]] = []
+        self._refused: list[tuple[UsageError, Path, Path | None]] = []
 
     def run(self, files: Sequence[Path]) -> None:
         """Import the files, and print what was imported. Raises UsageError if a file was refused."""
@@ -109,7 +109,7 @@ class FileImports:
             with Progress(*request.files) as progress:
                 imported = import_file(request, progress.read)
         except UsageError as refusal:
-            self._refused.append((refusal, archive))
+            self._refused.append((refusal, request.file, archive))
             return
         self._imported_archives.add(archive)
         self._sources.setdefault((request.file.parent, imported.collector), imported.source)
@@ -121,14 +121,15 @@ class FileImports:
         Files of an archive that are refused for the same reason are one line. They are no errors if another file of
         the archive was imported.
         """
-        errors = [error for error, archive in self._refused if archive is None]
+        errors = [error for error, _, archive in self._refused if archive is None]
         left_out: dict[tuple[Path, str], list[str]] = {}
-        for error, archive in self._refused:
+        for error, file, archive in self._refused:
             if archive is not None:
-                file_name, _, reason = str(error).partition(": ")
-                left_out.setdefault((archive, reason), []).append(file_name)
+                of_file, reason = str(error).startswith(f"{file.name}: "), str(error).removeprefix(f"{file.name}: ")
+                left_out.setdefault((archive, reason), []).extend([file.name] if of_file else [])
         for (archive, reason), names in left_out.items():
-            refusal = f"{first_of(names, _MAX_NAMES)}: {reason}"
+            each = "each " if len(names) > 1 else ""
+            refusal = f"{first_of(names, _MAX_NAMES)}: {each}{reason}" if names else reason
             if archive in self._imported_archives:
                 typer.echo(f"{archive.name}: not imported: {refusal}")
             else:
