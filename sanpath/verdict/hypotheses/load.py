@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import exp, hypot, inf, isclose, log, prod
+from math import exp, hypot, isclose, log, prod
 
 from sanpath.facts.load.loads import FLAT, LoadFacts
 from sanpath.facts.table import number
@@ -286,13 +286,16 @@ def _mostly_at_device(table: PlaceTable) -> Iterator[str]:
 
 def _same_bytes_with_other_sizes(table: PlaceTable) -> LoadFacts | None:
     """A load with the same number of outstanding I/Os, of at least twice the size, that moved no more bytes, or of
-    half the size that moved no fewer: then the limit is one of bytes. None: there is none."""
+    half the size that moved as many: then the limit is one of bytes. None: there is none."""
     own = table.load
 
     def is_bytes_limit(other: LoadFacts) -> bool:
-        smaller, larger = sorted((own, other), key=lambda load: load.operation_bytes or 0.0)
-        is_larger = (larger.operation_bytes or 0.0) >= _LARGER_RATIO * (smaller.operation_bytes or inf)
-        return is_larger and larger.bytes_per_second <= (1 + FLAT) * smaller.bytes_per_second
+        own_size, size = own.operation_bytes or 0.0, other.operation_bytes or 0.0
+        if 0 < _LARGER_RATIO * own_size <= size:
+            return other.bytes_per_second <= (1 + FLAT) * own.bytes_per_second
+        # Smaller blocks that move more bytes are not at the same limit.
+        moves_as_many = isclose(other.bytes_per_second, own.bytes_per_second, rel_tol=FLAT)
+        return 0 < _LARGER_RATIO * size <= own_size and moves_as_many
 
     return next(
         (
