@@ -61,32 +61,21 @@ def test_a_part_that_is_most_of_the_load_stands_before_an_array_that_others_fill
     assert found.bottlenecks[0].entity == "cgroup:db1/a"
 
 
-def test_an_array_that_stands_for_all_is_as_sure_as_the_parts_that_show_it() -> None:
-    """Nine tenths of the I/Os wait for limits of two hosts: they say nothing for the array."""
-    array = bottleneck("array:fa1", "array_back")
+def combined_with_limits(shared: Bottleneck, grade: Grade) -> Judgement:
+    """The judgement of a load that all I/Os together show to be limited by `shared`. Nine tenths of them wait for
+    limits of two hosts."""
     limits = [bottleneck(f"cgroup:db{n}/a", "host") for n in (1, 2)]
-    parts = [
-        *(judgement(45, "configured_cap", "A", each) for each in limits),
-        judgement(10, "bottleneck", "A", array),
-    ]
-    found = _combined(
-        cast(Any, SimpleNamespace(topology=Topology())),
-        judgement(100, "bottleneck", "A", array),
-        parts,
-        timed_together=False,
-    )
-    assert found.bottlenecks[0].entity == "array:fa1"
-    assert found.grade == "C"
+    parts = [judgement(45, "configured_cap", "A", each) for each in limits]
+    parts.append(judgement(10, "bottleneck", "A", shared))
+    whole = judgement(100, "bottleneck", grade, shared)
+    return _combined(cast(Any, SimpleNamespace(topology=Topology())), whole, parts, timed_together=False)
+
+
+def test_an_array_that_stands_for_all_is_as_sure_as_the_parts_that_show_it() -> None:
+    found = combined_with_limits(bottleneck("array:fa1", "array_back"), "A")
+    assert (found.bottlenecks[0].entity, found.grade) == ("array:fa1", "C")
 
 
 def test_a_full_port_of_an_array_does_not_serve_all_hosts() -> None:
-    link = bottleneck("link:sw1/p1--fa1/CT0.FC0", "array_front")
-    limits = [bottleneck(f"cgroup:db{n}/a", "host") for n in (1, 2)]
-    parts = [*(judgement(45, "configured_cap", "A", each) for each in limits), judgement(10, "bottleneck", "A", link)]
-    found = _combined(
-        cast(Any, SimpleNamespace(topology=Topology())),
-        judgement(100, "bottleneck", "B", link),
-        parts,
-        timed_together=False,
-    )
+    found = combined_with_limits(bottleneck("link:sw1/p1--fa1/CT0.FC0", "array_front"), "B")
     assert found.bottlenecks[0].kind == "cgroup"
