@@ -23,7 +23,7 @@ from sanpath.verdict.evidence.step import answered_by_memory, drift, unread_part
 from sanpath.verdict.evidence.variation import held_back_ratio
 from sanpath.verdict.hypotheses.claim import Claim, probability_of, suspect_name
 from sanpath.verdict.judgement.experiment import decide
-from sanpath.verdict.judgement.posterior import rank_claims
+from sanpath.verdict.judgement.posterior import COUNTER_WEIGHT, rank_claims
 from sanpath.verdict.model import LEAST_PROBABILITY, NAMED, Judgement
 from sanpath.verdict.places.latency_segment import LatencySegment
 from sanpath.verdict.places.scaling import throughput_in_words
@@ -41,8 +41,6 @@ _MIN_MENTIONED = 0.05
 """Probability from which a suspect is mentioned in an undecided verdict."""
 _WITH_UTILISATION = ("link", "data_sheet")
 """Kinds of claims whose reading includes a utilisation."""
-_COUNTER_WEIGHT = 2.0
-"""Log-likelihood ratio from which a reading is evidence on its own."""
 _UNCONFIRMED_FACTOR = 0.9
 """Factor on the probability of an unconfirmed verdict: a single step, or a fixed time that must be distance."""
 _SINGLE_WINDOW_ERROR = 0.2
@@ -259,4 +257,4 @@ def _is_awaited(table: PlaceTable, claim: Claim) -> bool:
 
 def _is_counted(claim: Claim) -> bool:
     """Whether a counter is at its limit."""
-    return any(evidence.weight >= _COUNTER_WEIGHT for evidence in claim.evidence)
+    return any(evidence.weight >= COUNTER_WEIGHT for evidence in claim.evidence)

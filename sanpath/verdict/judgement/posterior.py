@@ -80,10 +80,11 @@ _NO_WAIT = 0.01
 """The same if throughput does not saturate, and if I/Os wait behind stalled frames: sanpath's own choice."""
 _HIDDEN_WAIT = 0.5
 """Probability that a wait shows nowhere, for a claim whose wait may be where no clock measures."""
-_HIDDEN_IN_FLUSH, _COUNTED_WEIGHT = 0.5, 2.0
+COUNTER_WEIGHT = 2.0
+"""Log-likelihood ratio from which a reading is evidence on its own."""
+_HIDDEN_IN_FLUSH = 0.5
 """Probability that the wait is in a flush of the file cache, which no clock splits, for a claim with a counter at its
-limit; and the log-likelihood ratio of such a counter. Without one, a flush takes its usual time. sanpath's own
-choices."""
+limit. Without one, a flush takes its usual time. sanpath's own choice."""
 _FULL_PROBABILITY_DEPTH_UNKNOWN = 0.8
 """Probability that a queue of unknown depth above a saturated place is full."""
 _FULL_BY_BELOW_PROBABILITY, _HALF_PROBABILITY_RATIO, _STEP_WIDTH = 0.95, 0.75, 0.05
@@ -167,7 +168,7 @@ def _scored(table: PlaceTable) -> dict[_Key, _Scored]:
             readings = sum(evidence.weight for evidence in claim.evidence if not evidence.about_slots)
             slots = sum(evidence.weight for evidence in claim.evidence if evidence.about_slots)
             slots += _full_queues_score(claim, full)
-            in_flush = _HIDDEN_IN_FLUSH * _flush_ratio(table) if readings >= _COUNTED_WEIGHT else 0.0
+            in_flush = _HIDDEN_IN_FLUSH * _flush_ratio(table) if readings >= COUNTER_WEIGHT else 0.0
             scored = _Scored(claim, readings, _wait_density(table, claim, idle, full, in_flush), slots)
             if key not in best or scored.log_odds > best[key].log_odds:
                 best[key] = scored
@@ -292,8 +293,8 @@ def _wait_density(
         _idle_density(segment, wait, table.processor_wait_seconds)
         for segment, wait in zip(visible, waits[0], strict=True)
     ]
-    hidden = max(in_flush, *(segment.hidden_wait_probability for segment in explained))
-    hidden = max(hidden, _HIDDEN_WAIT if claim.hidden else 0.0)
+    in_segments = (segment.hidden_wait_probability for segment in explained)
+    hidden = max(in_flush, _HIDDEN_WAIT if claim.hidden else 0.0, *in_segments)
     shown = fmean(_shown_density(visible, each, densities, claim) for each in waits)
     shown *= prod(segment.service_likelihood for segment in explained if segment.hidden_wait_probability)
     if claim.independent_of_load:
