@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from sanpath.diagnosis.experiment import KIND_WORDS
 from sanpath.diagnosis.model import Bottleneck, Verdict
 from sanpath.facts.load_table import UNMEASURED
-from sanpath.facts.table import WHOLE_RUN, FactRow, FactTable, number
+from sanpath.facts.table import WHOLE_RUN, FactRow, FactTable, FactValue, number
 from sanpath.rulebook.findings import group
 from sanpath.rulebook.judge import judge
 from sanpath.rulebook.kinds import units
@@ -55,8 +55,8 @@ def findings(
     each_of = {rule.id: rule.each for rule in rules}
     table = {rule.id: tables[rule.each] for rule in rules if rule.each in tables}
     relieving = {rule.id: fix.relieves for rule in rules for fix in rule.fix if fix.relieves is not None}
-    platforms = {row["platform"] for row in tables["link"]} - {None}
-    platform = str(platforms.pop()) if len(platforms) == 1 else None
+    platform = _common_value(tables["link"], "platform")
+    nvme = _common_value(tables["multipath"] or tables["device"], "nvme")
     result = []
     for finding in group(rules, judge(rules, tables, include_clear=False), verdict.from_step):
         if finding.outcome == "unknown" and (each_of[finding.rule], finding.direction) == ("load", UNMEASURED):
@@ -75,7 +75,7 @@ def findings(
         relieving_by = relieving.get(finding.rule, "")
         relieved = full.get(relieving_by)
         limits = named.has(finding, each_of[finding.rule], kinds.get(finding.rule, ()))
-        attributes = {"platform": platform, "switch_make": switch_make(topology, rows)}
+        attributes = {"platform": platform, "nvme": nvme, "switch_make": switch_make(topology, rows)}
         reported = {name: value for name, value in attributes.items() if value is not None}
         deciding_last = sorted(rows, key=lambda row: row["step"] == verdict.from_step)
         fixes = applicable_remedies(finding.fix, deciding_last, reported, units(each_of[finding.rule]))
@@ -85,6 +85,12 @@ def findings(
             finding = replace(finding, role="cause")
         result.append(_in_context(finding, limits, verdict, relieved, _OTHER_PATH.get(relieving_by, "")))
     return sorted(result, key=lambda finding: (finding.outcome != "hit", _ORDER.index(finding.role)))
+
+
+def _common_value(rows: Iterable[FactRow], name: str) -> FactValue:
+    """The value of a fact in all rows that know it. None: no row knows it, or they differ."""
+    values = {row[name] for row in rows} - {None}
+    return values.pop() if len(values) == 1 else None
 
 
 def with_arrays_by_volume(topology: Topology, tables: Mapping[str, FactTable]) -> Mapping[str, FactTable]:

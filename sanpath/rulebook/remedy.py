@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import isfinite
 
 from sanpath.facts.table import FactRow, FactValue
-from sanpath.rulebook.kinds import did_you_mean
+from sanpath.rulebook.kinds import FactKind, did_you_mean
 from sanpath.rulebook.model import Fix
 from sanpath.rulebook.summary import format_in_unit
 
@@ -23,8 +23,9 @@ _QUOTABLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+=,#&() -]*")
 """Characters that are literal between single quotes in POSIX shells and in PowerShell. Quotes, of which PowerShell
 has several, and its wildcards are missing."""
 
-SWITCH_MAKE_FACTS = ("switch_make",)
-"""Names that `only_if` may use besides the facts of the rule's table: the make of the entity's switches."""
+CONTEXT_FACTS: Mapping[str, FactKind] = {"switch_make": "name", "nvme": "truth"}
+"""Names that `only_if` may use besides the facts of the rule's table → kind: the make of the entity's switches, and
+whether the LUNs of the test are namespaces of NVMe."""
 _PLATFORM_FACTS = {"switch_make": "any switch", "platform": "any host"}
 """Facts that determine the command line of a remedy → its platform text if the fact is unknown."""
 
@@ -56,8 +57,8 @@ def applicable_remedies(
 
     A condition on an unknown fact counts as met. But if the make of a device is unknown, the remedies of all makes
     are merged into one without commands: nobody should type the commands of another make. Of several rows with a fact
-    the last one counts. `context`: facts that the rows lack: the make of the switches at the entity, the platform of
-    the test's hosts. `units`: fact → unit."""
+    the last one counts. `context`: facts that the rows lack: `CONTEXT_FACTS`, and the platform of the test's hosts.
+    `units`: fact → unit."""
     reported = {name: value for row in rows for name, value in row.items() if value is not None}
     facts = {**(context or {}), **reported}
     result: list[Fix] = []

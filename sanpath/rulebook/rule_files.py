@@ -210,9 +210,8 @@ def _problems(rule: Rule, stem: str) -> Iterator[Problem]:
         except ValueError as error:
             yield ("fix", position, "commands"), str(error)
         for name, value in fix.only_if.items():
-            if name in remedy.SWITCH_MAKE_FACTS and isinstance(value, str):
-                continue
-            if name not in kinds or not is_kind(value, kinds[name]):
+            kind = kinds.get(name) or remedy.CONTEXT_FACTS.get(name)
+            if kind is None or not is_kind(value, kind):
                 yield ("fix", position, "only_if", name), f"no fact is called {name!r}, or it is of another kind"
     yield from _test_problems(rule, kinds)
 

@@ -167,7 +167,7 @@ def _gain(diagnosis: Diagnosis, first: PlanStep, step: StepResult | None) -> str
         links = _usable_links(first, diagnosis.findings)
         if first.relieves_idle_paths and links:
             best_rate = iops(links * result.ops_per_second)
-            return f"up to {best_rate} over {count(links)} links of the same speed; not tested"
+            return f"up to {best_rate} over {count(links)} links, if none is slower; not tested"
         if first.adds_one:
             highest = following.predicted_ops_per_second[1] if following is not None else float("inf")
             doubled = min(2 * result.ops_per_second, highest)

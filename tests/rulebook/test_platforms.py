@@ -25,7 +25,7 @@ def make(fix: Fix) -> str:
 
 def typed_on_one_platform(rule: Rule) -> list[Fix]:
     """Guests are left out: the platform of a row is that of the host."""
-    known = {*facts()[rule.each], *remedy.SWITCH_MAKE_FACTS}
+    known = {*facts()[rule.each], *remedy.CONTEXT_FACTS}
     return [f for f in rule.fix if f.commands and FACT_OF.get(make(f)) in known and "guest" not in f.platform]
 
 
@@ -36,3 +36,12 @@ def test_no_command_of_a_platform_that_was_not_seen(rule: Rule) -> None:
         assert remedy.applicable_remedies([fix], [], {fact: "another"}) == ()
         assert [one.commands for one in remedy.applicable_remedies([fix], [], {fact: make(fix)})] == [fix.commands]
         assert [one.commands for one in remedy.applicable_remedies([fix], [])] == [()]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+def test_no_command_of_dm_multipath_for_nvme(rule: Rule) -> None:
+    """The NVMe driver has its own multipathing, which dm-multipath's tools and settings do not reach."""
+    fixes = remedy.applicable_remedies(rule.fix, [], {"platform": "linux", "nvme": True})
+    assert not [command for fix in fixes for command in fix.commands if command.startswith("multipath")]
+    fixes = remedy.applicable_remedies(rule.fix, [], {"platform": "linux", "nvme": False})
+    assert not [command for fix in fixes for command in fix.commands if "/nvme" in command or command[:5] == "nvme "]

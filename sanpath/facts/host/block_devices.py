@@ -45,10 +45,10 @@ def device_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[Fact
             largest_kib = as_number(attributes.get("max_sectors_kb"))
             offset_bytes = as_number(attributes.get("partition_offset_bytes"))
             depth = with_command_windows(topology, lun, host_depth)
+            names = device_names(topology, lun)
             flying = in_flight(samples)
             if flying is None:
                 flying = in_flight_below_queue(samples)
-            names = device_names(topology, lun)
             yield {
                 "entity": lun,
                 "step": step.load.step,
@@ -56,7 +56,6 @@ def device_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[Fact
                 "windows": min((sample.windows for sample in samples), default=0),
                 "platform": platform_of_device(topology, lun),
                 **names,
-                "nvme": None if names["device"] is None else str(names["device"]).startswith("nvme"),
                 "local": lun in local,
                 "queue_depth": depth,
                 "command_window_limits": depth != host_depth,

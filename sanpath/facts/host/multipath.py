@@ -175,10 +175,7 @@ def _speed(topology: Topology, step: UnderTest, port: str) -> float | None:
 
 
 def _names(topology: Topology, lun: str) -> dict[str, FactValue]:
-    names = device_names(topology, lun)
-    device = names["device"]
-    is_nvme = str(device).startswith("nvme") if device else None
-    return {**names, "map": as_text(topology.entities[lun].attributes.get("map")), "nvme": is_nvme}
+    return {**device_names(topology, lun), "map": as_text(topology.entities[lun].attributes.get("map"))}
 
 
 def _policy(topology: Topology, lun: str, paths: Sequence[_Path]) -> dict[str, FactValue]:

@@ -129,10 +129,11 @@ def platform_of_device(topology: Topology, lun: str) -> str | None:
 
 
 def device_names(topology: Topology, lun: str) -> dict[str, FactValue]:
-    """Return the names of a device in the commands of each platform."""
+    """Return the names of a device in the commands of each platform, and whether they are those of NVMe."""
     ids = topology.entities[lun].ids
-    device = [name for name in ids.get("device", ()) if not name.startswith(("naa.", "eui."))]
-    return {"naa": next(iter(ids.get("naa", ())), None), "device": next(iter(device), None)}
+    device = next((name for name in ids.get("device", ()) if not name.startswith(("naa.", "eui."))), None)
+    is_nvme = None if device is None else device.startswith("nvme")
+    return {"naa": next(iter(ids.get("naa", ())), None), "device": device, "nvme": is_nvme}
 
 
 def platform_of_hosts(topology: Topology, loads: Iterable[LoadFacts]) -> str | None:
