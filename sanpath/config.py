@@ -31,7 +31,7 @@ _KEYS = ("sources", "topology", "hosts", "recording", "rules")
 _TOPOLOGY_KEYS = ("things", "links")
 _RECORDING_KEYS = ("keep",)
 _SECONDS_PER_UNIT = {"m": 60, "h": 3600, "d": 86400}
-SHORTEST_RETENTION_SECONDS = 600.0
+MIN_RETENTION_SECONDS = 600.0
 """Samples are dropped some minutes at a time: a shorter retention would leave nothing to judge."""
 _GROUP_AND_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 SchemaT = TypeVar("SchemaT", bound=BaseModel)
@@ -182,7 +182,7 @@ def retention_seconds(text: str) -> float:
     if match is None:
         raise UsageError(f"{text!r} is not a time: write minutes, hours or days, such as 90m, 24h or 7d")
     seconds = float(match[1]) * _SECONDS_PER_UNIT[match[2]]
-    if seconds < SHORTEST_RETENTION_SECONDS:
+    if seconds < MIN_RETENTION_SECONDS:
         raise UsageError(f"{text} is too short to be judged: keep samples for 10m at least")
     return seconds
 

@@ -17,11 +17,11 @@ from sanpath.errors import ConfigError, UsageError
 Place = tuple[str | int, ...]
 """The position of an element in the data: keys and list indices, outermost first."""
 
-MOST_VALUES = 100_000
+_MAX_VALUES = 100_000
 """Nobody writes so many values: each takes half a kilobyte while it is read."""
-_MOST_CHARACTERS = 8 << 20
-"""The values that are accepted, MOST_VALUES, have some 80 characters each. Some files never end."""
-_MOST_LEVELS = 100
+_MAX_CHARACTERS = 8 << 20
+"""The values that are accepted, _MAX_VALUES, have some 80 characters each. Some files never end."""
+_MAX_LEVELS = 100
 """libyaml parses events of any depth, but composing nodes overflows the stack, which it does not guard.
 
 libyaml 0.2.5 survives 16,000 levels but not 30,000 (measured).
@@ -72,9 +72,9 @@ def read_document(path: Path) -> tuple[Document, Any]:
 
     Raises ConfigError for a file that is not YAML or has a key twice, UsageError when the file cannot be read.
     """
-    text = read_text(path, _MOST_CHARACTERS + 1)
-    if len(text) > _MOST_CHARACTERS:
-        raise UsageError(f"{path}: is too long for a configuration file ({_MOST_CHARACTERS:,} characters)")
+    text = read_text(path, _MAX_CHARACTERS + 1)
+    if len(text) > _MAX_CHARACTERS:
+        raise UsageError(f"{path}: is too long for a configuration file ({_MAX_CHARACTERS:,} characters)")
     try:
         lines, data = parse(text)
     except DocumentError as error:
@@ -175,10 +175,10 @@ def _check_size(text: str, aliases: bool) -> None:
             depth -= 1
         values += isinstance(event, yaml.NodeEvent)
         line = 1 if event.start_mark is None else event.start_mark.line + 1
-        if depth > _MOST_LEVELS:
-            raise DocumentError(line, f"nested too deep: more than {_MOST_LEVELS} levels")
-        if values > MOST_VALUES:
-            raise DocumentError(line, f"more than {MOST_VALUES:,} values: that is more than a person would write")
+        if depth > _MAX_LEVELS:
+            raise DocumentError(line, f"nested too deep: more than {_MAX_LEVELS} levels")
+        if values > _MAX_VALUES:
+            raise DocumentError(line, f"more than {_MAX_VALUES:,} values: that is more than a person would write")
         if isinstance(event, yaml.AliasEvent) and not aliases:
             raise DocumentError(line, "aliases (*name) are not allowed")
 
@@ -190,8 +190,8 @@ def _note_lines(
     if node in ancestors:
         return
     line = node.start_mark.line + 1
-    if len(lines) > MOST_VALUES:  # A few aliases of aliases expand to billions of values.
-        raise DocumentError(line, f"more than {MOST_VALUES:,} values; write out what *aliases repeat")
+    if len(lines) > _MAX_VALUES:  # A few aliases of aliases expand to billions of values.
+        raise DocumentError(line, f"more than {_MAX_VALUES:,} values; write out what *aliases repeat")
     lines.setdefault(place, line)
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:

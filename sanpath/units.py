@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-_LEAST_MEGABYTES = 0.05
+_MIN_MEGABYTES = 0.05
 """Less is 0.0 in the one decimal of megabytes."""
 
 
@@ -12,7 +12,7 @@ def bandwidth(bytes_per_second: float) -> str:
     """409.6 MB/s; 0.4 kB/s where that would be none."""
     if bytes_per_second >= 1e9:
         return f"{bytes_per_second / 1e9:,.2f} GB/s"
-    if 0 < bytes_per_second < _LEAST_MEGABYTES * 1e6:
+    if 0 < bytes_per_second < _MIN_MEGABYTES * 1e6:
         return f"{bytes_per_second / 1e3:,.1f} kB/s"
     return f"{bytes_per_second / 1e6:,.1f} MB/s"
 

@@ -6,7 +6,7 @@ from sanpath.probe.knee import Point, knee, next_in_flight
 from sanpath_lab.generator.confirm import throughput
 from sanpath_lab.scenario import Scenario
 
-MOST_IN_FLIGHT = 256
+MAX_IN_FLIGHT = 256
 _SWEEP_STEPS = 20
 _MEASURED_SECONDS = 6.0
 """A step ends earlier once enough I/Os are counted."""
@@ -20,10 +20,10 @@ def knees(scenario: Scenario) -> tuple[float, float, int] | None:
     """
     jobs = scenario.load.jobs
     points: list[Point] = []
-    while (number := next_in_flight(points, MOST_IN_FLIGHT, jobs)) is not None:
+    while (number := next_in_flight(points, MAX_IN_FLIGHT, jobs)) is not None:
         points.append(_measured(scenario, number))
     again = scenario.model_copy(update={"seed": scenario.seed + 1})
-    ratios = (MOST_IN_FLIGHT ** (step / (_SWEEP_STEPS - 1)) for step in range(_SWEEP_STEPS))
+    ratios = (MAX_IN_FLIGHT ** (step / (_SWEEP_STEPS - 1)) for step in range(_SWEEP_STEPS))
     numbers = {jobs * max(1, round(ratio / jobs)) for ratio in ratios}
     probed, swept = knee(points), knee([_measured(again, number) for number in sorted(numbers)])
     return (probed.in_flight, swept.in_flight, len(points)) if probed.is_reached and swept.is_reached else None

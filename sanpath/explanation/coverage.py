@@ -21,7 +21,7 @@ from sanpath.topology.paths import hosts_of, io_paths
 from sanpath.topology.topology import SAME_TRAFFIC, Topology
 from sanpath.units import counted, first_of, in_series
 
-_MOST_PORTS = 4
+_MAX_PORTS = 4
 """Largest number of ports, or hosts, that are named."""
 
 
@@ -240,7 +240,7 @@ def _described_cables(topology: Topology) -> Iterator[Unobserved]:
         if link.from_entity in on_path and any(text.startswith(DESCRIPTION) for text in link.evidence)
     }
     if ports:
-        why = f"known from port descriptions only: {first_of(sorted(ports), _MOST_PORTS)}"
+        why = f"known from port descriptions only: {first_of(sorted(ports), _MAX_PORTS)}"
         yield Unobserved("cables of the path", why, "an outdated description would name the wrong port")
 
 
@@ -258,7 +258,7 @@ def _unobserved_load(facts: Facts) -> Iterator[Unobserved]:
     """The load, if no source reports it itself: a host or an array stands in."""
     roots = list(dict.fromkeys(root for load in facts.loads for root in load.roots))
     if any(load.seen_at_array for load in facts.loads):
-        counted_for = first_of([short_name(root) for root in roots], _MOST_PORTS)
+        counted_for = first_of([short_name(root) for root in roots], _MAX_PORTS)
         yield Unobserved(
             "the load",
             f"no load generator and no host was read: the array's counters for {counted_for} stand in",

@@ -14,7 +14,7 @@ from operator import attrgetter, itemgetter
 import numpy as np
 
 from sanpath.diagnosis.model import Curve, CurvePoint, Knee, Shape
-from sanpath.explanation.scalability import FEWEST, fit_scalability
+from sanpath.explanation.scalability import MIN_STEPS, fit_scalability
 from sanpath.facts.load.loads import FLAT, LoadFacts
 from sanpath.topology.paths import machine_of
 from sanpath.topology.topology import Topology
@@ -24,10 +24,10 @@ _NEARLY_FLAT = 0.15
 """Largest gain of throughput on a plateau, however many more I/Os are outstanding."""
 _EVEN = 0.01
 """Relative difference of throughput below which steps are alike: sanpath's own choice."""
-_FEWEST_EVEN = 3
+_MIN_EVEN_STEPS = 3
 """Number of steps, those with the most outstanding I/Os, that show a plateau if they are alike, even if the step with
 half as many was slower: three are seldom alike by chance."""
-_LEAST_CHANGE = 0.03
+_MIN_CHANGE = 0.03
 """Relative change below which a difference is chance, however steady the steps were."""
 _SAME_IN_FLIGHT = 0.02
 """Relative difference below which numbers in flight count as the same."""
@@ -163,7 +163,7 @@ def _shape(loads: Sequence[LoadFacts]) -> tuple[Shape, str]:
     if gain < -max(least_gain, _clear_fall(before, last)):
         return "unknown", "throughput differs more from window to window than from step to step"
     even = [load for load in typical if abs(load.ops_per_second - last.ops_per_second) < _EVEN * last.ops_per_second]
-    ends_even = len(even) >= _FEWEST_EVEN and even == typical[-len(even) :] and last.asks_for_more_than(even[0])
+    ends_even = len(even) >= _MIN_EVEN_STEPS and even == typical[-len(even) :] and last.asks_for_more_than(even[0])
     if gain <= least_gain or ends_even:
         least = _EVEN if gain > least_gain else least_gain
         calm = next(load for load in typical if load.ops_per_second * (1 + least) >= last.ops_per_second)
@@ -191,7 +191,7 @@ def _clear_fall(first: LoadFacts, second: LoadFacts) -> float:
 
 
 def _chance(first: LoadFacts, second: LoadFacts) -> float:
-    return max(_LEAST_CHANGE, 2 * hypot(first.throughput_spread or 0.0, second.throughput_spread or 0.0))
+    return max(_MIN_CHANGE, 2 * hypot(first.throughput_spread or 0.0, second.throughput_spread or 0.0))
 
 
 def _knee(loads: Sequence[LoadFacts], shape: Shape) -> Knee:
@@ -199,7 +199,7 @@ def _knee(loads: Sequence[LoadFacts], shape: Shape) -> Knee:
     ops, spread = [load.ops_per_second for load in loads], [load.throughput_spread for load in loads]
     law = fit_scalability(in_flight, ops, spread, shape == "retrograde")
     if law is None:
-        return Knee(None, None, f"{counted(len(loads), 'queue depth')} tested, and a fit needs {FEWEST}", None)
+        return Knee(None, None, f"{counted(len(loads), 'queue depth')} tested, and a fit needs {MIN_STEPS}", None)
     low, high = law.knee
     if shape == "plateau" and high <= min(in_flight):
         return Knee(None, min(in_flight), "below the fewest tested", law)

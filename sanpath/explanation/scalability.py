@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from sanpath.diagnosis.model import Interval, Scalability
 
-FEWEST = 4
-"""Smallest count of different numbers in flight: a fit of three parameters needs them to estimate its own error."""
+MIN_STEPS = 4
+"""Minimum count of different numbers in flight: a fit of three parameters needs them to estimate its own error."""
 _REPETITIONS = 200
 """Fits to data with drawn errors, which show how far the parameters scatter (bootstrap): sanpath's own choice, for
 computing time. 200 suffice for a standard error (Efron and Tibshirani 1993); bounds of an interval are rougher."""
-_LEAST_CHANCE = 0.01
-"""Smallest relative error of a repeated step."""
+_MIN_RELATIVE_ERROR = 0.01
+"""Minimum relative error of a repeated step."""
 _QUANTILES = (0.025, 0.975)
 """The bounds of a 95 % interval."""
 
@@ -38,9 +38,9 @@ def fit_scalability(
     to fall; only then is a peak given.
     """
     n, x = np.asarray(in_flight, dtype=np.float64), np.asarray(ops, dtype=np.float64)
-    if len(set(in_flight)) < FEWEST:
+    if len(set(in_flight)) < MIN_STEPS:
         return None
-    chance = np.maximum(_LEAST_CHANCE, np.asarray([s or 0.0 for s in spread], dtype=np.float64))
+    chance = np.maximum(_MIN_RELATIVE_ERROR, np.asarray([s or 0.0 for s in spread], dtype=np.float64))
     best = _fit(n, x[None, :], chance)
     misfit = n / _line(n, best)[0] / x - 1
     # The misfit of the law is also uncertainty.

@@ -9,7 +9,7 @@ _BYTE_ORDER_MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-
 _ESCAPED = re.compile("[\udc80-\udcff]")
 # Bytes that are not UTF-8 are decoded as cp1252, the most common code page of Windows programs.
 _CP1252_TABLE = {0xDC00 + byte: bytes([byte]).decode("cp1252", "replace") for byte in range(0x80, 0x100)}
-LONGEST_LINE = 1 << 20
+MAX_LINE_LENGTH = 1 << 20
 """In characters. No report has a longer line. Longer lines are left out, so that no file fills the memory."""
 
 
@@ -85,10 +85,10 @@ class Lines:
         *complete, self._unfinished = (self._unfinished + text).split("\n")
         lines = []
         for line in complete:
-            if not self._skipping and len(line) <= LONGEST_LINE:
+            if not self._skipping and len(line) <= MAX_LINE_LENGTH:
                 lines.append(_without_mark(line))
             self._skipping = False
-        if len(self._unfinished) > LONGEST_LINE:
+        if len(self._unfinished) > MAX_LINE_LENGTH:
             self._unfinished, self._skipping = "", True
         return lines
 

@@ -11,7 +11,7 @@ from sanpath.model import PAUSE, START
 from sanpath.probe.plan import ProbePlan
 from sanpath.sweep.matrix import SweepStep, binary_size, io_name
 
-_SMALLEST_BLOCK_BYTES = 512
+_MIN_BLOCK_BYTES = 512
 """A sector, the smallest I/O of a block device."""
 _SAME_STEP = ("other_host", "one_path", PAUSE)
 """Experiments that run the same step in another place, or without a load."""
@@ -88,7 +88,7 @@ def _changed(plan: ProbePlan, experiment: LoadChange, in_flight: int | None) -> 
             return one if load.in_flight > 1 else None
         case "smaller_blocks":
             size = load.block_bytes // 2
-            return replace(start, block_bytes=size) if size >= _SMALLEST_BLOCK_BYTES else None
+            return replace(start, block_bytes=size) if size >= _MIN_BLOCK_BYTES else None
         case "more_jobs":
             fits = plan.engine != "vdbench" and not plan.is_synchronous and load.in_flight % (2 * share) == 0
             return replace(start, threads=2 * load.threads) if fits else None

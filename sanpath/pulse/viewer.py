@@ -17,7 +17,7 @@ from sanpath.pulse.newest import METRICS, Newest
 from sanpath.pulse.pulses import Pulses
 from sanpath.recording.format.layout import read_manifest
 from sanpath.recording.format.writers import Start, ended, latest, starts
-from sanpath.recording.handover import LONGEST_BYTES, Hello, decoded, socket_path
+from sanpath.recording.handover import MAX_LINE_BYTES, Hello, decoded, socket_path
 from sanpath.recording.reading.recording import Recording
 from sanpath.recording.reading.tail import FlushReader
 from sanpath.recording.storage.store import Location, store_at
@@ -111,7 +111,7 @@ class Viewer:
         if path is None:
             return None
         try:
-            return await asyncio.open_unix_connection(path, limit=LONGEST_BYTES)
+            return await asyncio.open_unix_connection(path, limit=MAX_LINE_BYTES)
         except OSError:
             return None
 

@@ -14,9 +14,9 @@ from pathlib import Path
 from sanpath.model import Poll, Rows
 from sanpath.plugin import Clock, Item
 from sanpath.pulse.newest import Newest, is_wanted, select_needed_columns
-from sanpath.recording.handover import LONGEST_BYTES, Hello, LiveItem, encoded, socket_path
+from sanpath.recording.handover import MAX_LINE_BYTES, Hello, LiveItem, encoded, socket_path
 
-MAX_PENDING_BYTES = 2 * LONGEST_BYTES
+MAX_PENDING_BYTES = 2 * MAX_LINE_BYTES
 """Bytes that may wait for a viewer; a slower viewer is dropped and may reconnect."""
 MAX_VIEWERS = 16
 """Maximum viewers at the same time; others read segments, so that viewers do not delay polls."""

@@ -18,7 +18,7 @@ from typing import Any
 from sanpath.model import Column, Event, Poll, Rows, Table
 from sanpath.recording.format.rows import MALFORMED, MAX_NUMBER, checked_text, checked_time, details
 
-LONGEST_BYTES = 16 << 20
+MAX_LINE_BYTES = 16 << 20
 """Maximum length of a line: a poll of 50,000 ports has 3 MB."""
 _NAME_BYTES = 16
 """Half of a SHA-256: a path of a socket has at most 107 bytes (unix(7))."""

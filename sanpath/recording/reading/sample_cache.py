@@ -32,7 +32,7 @@ third less than queries over the segments (30 polls, measured).
 """
 TEXTS = ("source", "entity")
 """Columns of names; a cached row has their indices."""
-_LONGEST_NAME = 1000
+_MAX_NAME_LENGTH = 1000
 """Maximum length of cached names: a name is fetched with each row."""
 NUMBERS = frozenset(f"{sign}{size}INT" for sign in ("", "U") for size in ("TINY", "SMALL", "", "BIG", "HUGE")) | {
     "INTEGER",
@@ -176,7 +176,7 @@ class SampleCache:
     def _fetch(self, segments: Sequence[Segment], needed: Collection[str]) -> CachedSamples | None:
         """Read segments. None: they have columns of types that no recorder writes, or overlong names."""
         urls = ", ".join(literal(self._store.url(segment.name)) for segment in segments)
-        texts = ", ".join(f"left({name}::VARCHAR, {_LONGEST_NAME + 1}) AS {name}" for name in TEXTS)
+        texts = ", ".join(f"left({name}::VARCHAR, {_MAX_NAME_LENGTH + 1}) AS {name}" for name in TEXTS)
         # A lambda over the names, and a union of one segment, would each cost half as much as the reading.
         metrics = literal(f"^({'|'.join(name for name in needed if name not in TEXTS)})$")
         union = "union_by_name = true, " if len(segments) > 1 else ""
@@ -191,7 +191,7 @@ class SampleCache:
             return None
         texts_of_rows = {name: np.ma.getdata(fetched[name]).tolist() for name in TEXTS}
         names = list(dict.fromkeys(text for name in TEXTS for text in dict.fromkeys(texts_of_rows[name])))
-        if max(map(len, names), default=0) > _LONGEST_NAME:
+        if max(map(len, names), default=0) > _MAX_NAME_LENGTH:
             return None
         indices = {name: number for number, name in enumerate(names)}
         columns = {name: Values.from_column(fetched[name]) for name in types if name not in TEXTS}

@@ -24,7 +24,7 @@ _IN_DOCUMENT = re.compile(rb'"sha256": *"([^"]{64})"')
 _TAIL_BYTES = 8
 """The end of a Parquet file: the length of its footer, and PAR1."""
 _CHUNK_BYTES = 1 << 20
-_LONGEST_FOOTER_BYTES = 16 << 20
+_MAX_FOOTER_BYTES = 16 << 20
 """Maximum footer that is searched: a segment's footer has some kilobytes."""
 OPTION = f"KV_METADATA {{{KEY}: '{UNSEALED}'}}"
 """The option with which DuckDB writes a segment that will be sealed."""
@@ -85,7 +85,7 @@ def _digest_offset(file: BinaryIO) -> int | None:
     tail = file.read(_TAIL_BYTES)
     if tail[4:] != b"PAR1":
         return None
-    begin = max(0, size - _TAIL_BYTES - min(int.from_bytes(tail[:4], "little"), _LONGEST_FOOTER_BYTES))
+    begin = max(0, size - _TAIL_BYTES - min(int.from_bytes(tail[:4], "little"), _MAX_FOOTER_BYTES))
     file.seek(begin)
     footer = file.read(size - _TAIL_BYTES - begin)
     if (exact := _PLACE.search(footer)) is not None:

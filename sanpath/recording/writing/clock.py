@@ -9,7 +9,7 @@ CLOCK_JUMP = "clock-jump"
 """The event that the wall clock was set, by `seconds`; negative: it was set back."""
 JUMP_SECONDS = 0.5
 """Smallest difference that is reported. Slewing (NTP: at most 500 ppm) stays far below it between two flushes."""
-_LONGEST_READ_NS = 100_000_000
+_MAX_READ_NS = 100_000_000
 """If reading both clocks takes longer, they cannot be compared: the machine is busy."""
 
 
@@ -33,7 +33,7 @@ class RecorderClock:
         """Return how far the wall clock was set, or how long the machine slept, since the last call. None:
         neither."""
         before, wall, after = self._monotonic_ns(), self._wall_ns(), self._monotonic_ns()
-        if after - before > _LONGEST_READ_NS:
+        if after - before > _MAX_READ_NS:
             return None
         jump = (wall - after - self._offset_ns) / 1e9
         self._offset_ns = wall - after

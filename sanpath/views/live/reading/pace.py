@@ -23,8 +23,8 @@ _GROWTH_RATIO = 0.5
 """A verdict on twice as long a time without a change is worth half as much as a new one: the pause grows with it."""
 _QUIET_SHARE = 0.0015
 """Share of all processors that verdicts may cost while nothing changes: pulse and drawing cost as much again."""
-_LONGEST_SECONDS = 60.0
-"""Longest pause for a run that has not changed for hours, unless the shortest pause is longer."""
+_MAX_PAUSE_SECONDS = 60.0
+"""Maximum pause for a run that has not changed for hours, unless the shortest pause is longer."""
 _MOVED_RATIO = 0.25
 """A figure has changed if it differs by more than this ratio from its value at the last verdict."""
 _MIN_UTILISATION = 0.5
@@ -100,7 +100,7 @@ class Pace:
         if snapshot.machine is None or not snapshot.is_busy or self._phase is None:
             return soon
         allowed_seconds = snapshot.cost_seconds / (_QUIET_SHARE * snapshot.machine.number)
-        return max(soon, min(_GROWTH_RATIO * quiet_seconds, allowed_seconds, _LONGEST_SECONDS))
+        return max(soon, min(_GROWTH_RATIO * quiet_seconds, allowed_seconds, _MAX_PAUSE_SECONDS))
 
     def _is_news(self, snapshot: Snapshot, verdict: DebouncedVerdict) -> bool:
         """Whether a snapshot gives a different verdict than the one before, or must soon be confirmed."""
