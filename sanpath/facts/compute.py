@@ -45,6 +45,7 @@ from sanpath.facts.storage.clusters import local_read_shares, media_rows, node_r
 from sanpath.facts.storage.controllers import controller_rows
 from sanpath.facts.storage.idle_arrays import idle_arrays
 from sanpath.facts.storage.load_volumes import judged_sides, path_pair_rows
+from sanpath.facts.storage.other_hosts import with_other_hosts
 from sanpath.facts.storage.pauses import pauses
 from sanpath.facts.table import FactRow, FactTable
 from sanpath.facts.time.recorder_coverage import absences, presences
@@ -164,7 +165,7 @@ def _tables(
     controllers = samples.get("controller", ())
     for kind in ("array", "volume"):
         rows_of_kind = array_rows(topology, kind, loads, links, samples.get(kind, ()), controllers)
-        tables[kind] = FactTable(tuple(rows_of_kind))
+        tables[kind] = FactTable(tuple(with_other_hosts(topology, rows_of_kind, tested)))
     multipath = tuple(multipath_rows(topology, tested, events, {step.name: step for step in steps}))
     rows: dict[str, Iterable[FactRow]] = {
         "load": (*load_rows(topology, loads, tables, tested), *failed_rows(steps, loads, events)),

@@ -13,6 +13,7 @@ from sanpath.facts.host.virtual_disks import virtual_disk_rows
 from sanpath.facts.load.load_parts import LoadPart
 from sanpath.facts.load_table import load_rows
 from sanpath.facts.storage.arrays import array_rows
+from sanpath.facts.storage.other_hosts import with_other_hosts
 from sanpath.facts.table import FactRow, FactTable, FactValue
 
 _NOT_OF_PART: FactRow = {
@@ -33,10 +34,10 @@ def facts_of_part(facts: Facts, part: LoadPart, samples: Samples) -> Facts:
     topology, loads, tables = facts.topology, part.loads, dict(facts.tables)
     links = FactTable(tuple(_links_of_part(facts, part, samples)))
     tables["link"], controllers = links, samples.get("controller", ())
+    tested = under_test(topology, loads, samples, links)
     for kind in ("array", "volume"):
         rows_of_kind = array_rows(topology, kind, loads, links, samples.get(kind, ()), controllers)
-        tables[kind] = FactTable(tuple(rows_of_kind))
-    tested = under_test(topology, loads, samples, links)
+        tables[kind] = FactTable(tuple(with_other_hosts(topology, rows_of_kind, tested)))
     for kind, rows in (
         ("control_group", control_group_rows(topology, tested)),
         ("virtual_disk", virtual_disk_rows(topology, tested)),

@@ -22,7 +22,7 @@ _OVERLAP_FLUSHES = "Run the test with more processes, so that their flushes over
 _MORE_THREADS = "Run the test with more threads"
 _RAISE_LIMIT = "Raise or remove the limit of {name}"
 _ACTION_BY_BOTTLENECK: Mapping[str, str] = {
-    "array": "Find in the statistics of {name} what keeps it busy, and for which hosts",
+    "array": "Find in the statistics of {name} what keeps it busy",
     "core": "Spread the work of the full core of {name} over more cores",
     "credit_stall": "Find out why the device at {name} returns no credits",
     "data_sheet": "Check the limit of {name} that was entered by hand",

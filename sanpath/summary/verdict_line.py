@@ -192,8 +192,9 @@ def _array(topology: Topology, first: Bottleneck, step: StepResult) -> str:
         name = f"array behind port {readable(first.entity)}"
     if first.by_exclusion:
         return _capitalised(f"{name} limits{reached}, by exclusion", first)
-    if not first.entity.startswith("array_port:"):
-        name = {"array_front": "front end of ", "array_back": "back end of "}.get(first.layer, "") + name
+    # The back end is what is meant by an array unless something else is said.
+    if first.layer == "array_front" and not first.entity.startswith("array_port:"):
+        name = f"front end of {name}"
     return _capitalised(f"{name} is saturated{reached}", first)
 
 

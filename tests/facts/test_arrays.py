@@ -16,7 +16,8 @@ from sanpath.model import Column, Scalar, SourceEntity, Table
 from sanpath.recording.reading.recording import Recording
 from sanpath.topology.resolve import resolve
 from sanpath_collectors.flasharray.tables import ARRAY, VOLUME
-from tests.support.recording import RecordingBuilder
+from tests.scenarios.test_linux_storage import Storage
+from tests.support.recording import Number, RecordingBuilder
 from tests.support.san import ARRAY_PORT, HOST_PORT, NAA, AtArray, Flow, San
 from tests.support.stories import COUNTED, NOTHING, X, fast, published
 
@@ -216,3 +217,41 @@ def test_how_long_a_file_takes_to_read_is_no_poll_of_a_device(tmp_path: Path) ->
     seconds = {str(row["entity"]): row["poll_seconds"] for row in facts.tables["source"].select()}
     assert seconds["source:fa1"] is None
     assert seconds["source:sw1"] is not None
+
+
+class Filling(Storage):
+    """The host reads half as much again as its load does: a cache of its own is being filled."""
+
+    filling = 0.5
+
+    def _counted_by(self, _name: str, second: float) -> dict[str, Number]:
+        disk = self._disk(second)
+        ops = round(float(disk["ops_read_total"] or 0) * (1 + self.filling))
+        return {"ops_read_total": ops, "bytes_read_total": 8 * 1024 * ops}
+
+
+@pytest.mark.parametrize(("filling", "others"), [(0.0, 0.0), (0.5, 0.0), (0.0, 0.5), (0.5, 1.0)])
+def test_what_the_hosts_of_the_test_move_besides_its_load_is_not_other_hosts(
+    tmp_path: Path, filling: float, others: float
+) -> None:
+    san = Filling(tmp_path, leave_out={"disk"})
+    san.filling = filling
+    san.step(
+        "q16",
+        16,
+        block=8 * 1024,
+        read=Flow(800, 0.02),
+        disk={"read": Flow(800, 0.0199)},
+        ports={"fc1/7": (7e6, NOTHING), "fc1/1": (7e6, NOTHING)},
+        array={"read": AtArray(0.005, queue=None, ops=800 * (1 + filling + others))},
+    )
+    recording = san.write()
+    tables = compute(recording).tables
+    for kind in ("array", "volume"):
+        (row,) = tables[kind].select(direction="read")
+        assert row["foreign_ratio"] == pytest.approx(1 - 1 / (1 + filling + others), abs=0.02)
+        assert row["other_hosts_ratio"] == pytest.approx(others / (1 + filling + others), abs=0.02)
+    hit = {finding.rule for finding in diagnose(recording).findings if finding.outcome == "hit"}
+    assert {"volume-shared", "array-busy-with-others"} & hit == (
+        {"volume-shared", "array-busy-with-others"} if others else set()
+    )

@@ -22,7 +22,7 @@ LACKING = missing() or ([] if cached().exists() else ["no images: run `python ex
     [
         ("nvme-one-port", "100 Mb/s link host1 eth1–sw-a p-host is saturated"),
         ("iscsi-target-cap", "array1 is saturated"),
-        ("nvme-fc-target-cap", "Back end of array1 is saturated"),
+        ("nvme-fc-target-cap", "array1 is saturated"),
         ("kvm-iops-limit", "IOPS limit of virtual disk vm1 data is reached"),
     ],
 )

@@ -111,11 +111,12 @@ def _unread_array_claim(table: PlaceTable) -> Iterator[Claim]:
         rows = table.rows("array", direction=table.load.direction, entity=entity)
         row: FactRow = next(iter(rows), table.array or {})
         late, is_shared = _read_late(table), row.get("array_seconds") is not None
-        is_front = bool(late) or _has_full_controllers(table, row)
-        time_words = "includes other hosts' I/Os" if is_shared else "was not read"
+        time_words = "includes I/Os that are not the load's" if is_shared else "was not read"
         words = Evidence(f"the array's own time {time_words}", 0.0)
         evidence, explains = (words, *late, *_parts(table, row)), table.gaps - table.in_tcp
-        conclude = partial(_by_exclusion, table, row, "array_front" if is_front else "array_back")
+        # Commands that are read late are no sign of a part: a full back end holds up the front end, too.
+        layer: Layer = "array_front" if _has_full_controllers(table, row) else "array_back"
+        conclude = partial(_by_exclusion, table, row, layer)
         yield Claim("array", entity, explains, evidence, conclude, UNREAD, others_share=table.others_share)
 
 
