@@ -156,15 +156,24 @@ def _link(entity: str, links: LinkValues, unknown: Values) -> list[HopUtilisatio
 
 
 def _cpu(reader: _Reader, entity: str) -> Values | None:
-    """Busy share of all cores together; of a load, of one core by its busiest thread. None: not reported."""
+    """Busy share of all cores together; of a load, of one core by its busiest process. None: not reported."""
     if entity not in reader.topology.entities:
         return None
     if entity.startswith("load:"):
-        return reader.gauge(entity, "cpu_ratio")
+        own, loads = [entity, *reader.topology.members(entity, "load")], reader.topology.of_kind("load")
+        # A load that only the configuration names is reported under the names of others.
+        return _busiest_process(reader, own) or _busiest_process(reader, [load.id for load in loads])
     busy, passed = (reader.rate(entity, f"cpu_{name}seconds_total") for name in ("busy_", ""))
     if busy is None or passed is None:
         return reader.gauge(entity, "cpu_busy_ratio")
     return tuple(b / p if b is not None and p else None for b, p in zip(busy, passed, strict=True))
+
+
+def _busiest_process(reader: _Reader, loads: Sequence[str]) -> Values | None:
+    reported = [values for load in loads if (values := reader.gauge(load, "cpu_ratio")) is not None]
+    if not reported:
+        return None
+    return tuple(max((v for v in each if v is not None), default=None) for each in zip(*reported, strict=True))
 
 
 def _queue(reader: _Reader, entity: str) -> Values | None:

@@ -63,16 +63,27 @@ def test_hops_are_in_path_order_with_what_they_use(story: Series) -> None:
     path = ["load:fio", "vm:sqlvm1", "host:esx7", "link:esx7/vmhba2--sw1/fc1/7", "switch:sw1", "array:fa1"]
     found = series(recording, resolve(recording.inventory()), path=path)
     assert [(hop.entity, hop.measure, hop.direction) for hop in found.hops if hop.is_measured] == [
+        ("load:fio", "cpu", None),
         ("lun:sqlvm1/sda", "queue", None),
         ("link:esx7/vmhba2--sw1/fc1/7", "data_rate", "read"),
     ]
-    assert [hop.entity for hop in found.hops][:1] == ["load:fio"], "listed, though nothing measured it"
+    assert "vm:sqlvm1" not in [hop.entity for hop in found.hops], "it has no utilisation of its own"
     for hop in found.hops:
         if hop.is_measured:
-            expected = 1.0 if hop.measure == "queue" else 0.9769
+            expected = {"cpu": 0.2, "queue": 1.0, "data_rate": 0.9769}[hop.measure]
             line = Line("utilisation", hop.entity, "read", hop.values)
             assert within(found, line, "t800") == pytest.approx([expected] * 7, abs=0.002)
     assert found.lines == story.lines
+
+
+def test_the_processors_of_a_load_are_those_of_its_busiest_process(tmp_path: Path) -> None:
+    """A job of each step reports them, and not the load that the configuration names."""
+    san = San(tmp_path)
+    for in_flight, cpu in ((1, 0.2), (2, 0.4)):
+        san.step(f"q{in_flight}", in_flight, read=Flow(1000.0 * in_flight, 0.001), cpu=cpu)
+    recording = san.write()
+    (first, *_) = series(recording, resolve(recording.inventory()), path=["load:fio"]).hops
+    assert max(value for value in first.values if value is not None) == pytest.approx(0.4, rel=0.05)
 
 
 def test_nothing_is_said_where_nothing_was_told(story: Series) -> None:

@@ -55,7 +55,7 @@ def rows(diagnosis: Diagnosis, series: Series, topology: Topology) -> list[Row]:
 
 
 def _label(hop: HopUtilisation, limits: Collection[tuple[str, str]], topology: Topology) -> str:
-    measure = "busiest thread" if hop.entity.startswith("load:") else _MEASURES[hop.measure]
+    measure = "busiest process" if hop.entity.startswith("load:") else _MEASURES[hop.measure]
     is_limit = any(
         (direction, hop.entity) in limits for direction in ([hop.direction] if hop.direction else DIRECTIONS)
     )
