@@ -177,10 +177,10 @@ def _incomplete_sources(recording: Recording, polls: Sequence[Poll]) -> list[Uno
             incomplete.append(Unobserved(name, failed[-1].message, "its data was not judged"))
         elif failed or skipped:
             reason = failed[-1].message if failed else skipped[-1].message
-            description = f"{name}, {counted(len(failed), 'failed poll')} and {counted(len(skipped), 'gap')}"
-            incomplete.append(
-                Unobserved(description, reason, "steps with fewer than four complete windows get confidence C")
-            )
+            missing = {"failed poll": len(failed), "gap": len(skipped)}
+            counts = " and ".join(counted(number, noun) for noun, number in missing.items() if number)
+            effect = "steps with fewer than four complete windows get confidence C"
+            incomplete.append(Unobserved(f"{name}, {counts}", reason, effect))
     damaged = [
         Unobserved(f"segment {name}", "damaged, or not in this format", "its samples are missing")
         for name in sorted(recording.unreadable)

@@ -118,7 +118,7 @@ def _fabric_parts(
     if (san := array["san_seconds"]) is not None:
         spent, clock_words, method = float(san), "by the array's clock", "measured"
     elif full is not None:
-        spent, clock_words, method = max(0.0, remaining), "between the load and the array's clock", "difference"
+        spent, clock_words, method = max(0.0, remaining), "between the load and the array", "difference"
     elif wire is not None:
         spent, method = min(wire, max(0.0, remaining)), "measured"
         clock_words = "computed from its size and the link's speed"

@@ -72,7 +72,7 @@ def _first_screen(diagnosis: Diagnosis) -> Iterator[str]:
         yield from ("", "```", printable(command), "```")
     if (gain := first_screen.gain_text(diagnosis)) is not None:
         yield ""
-        yield f"Expected gain: {safe(gain)}."
+        yield f"Expected gain: {with_commands(gain)}."
 
 
 def _probe(diagnosis: Diagnosis) -> Iterator[str]:
@@ -111,14 +111,14 @@ def _actions(diagnosis: Diagnosis) -> Iterator[str]:
         yield f"   {safe(words.plan_text(diagnosis, step))}"
         for variant in step.on_each_platform:
             yield ""
-            yield f"   {safe(words.variant_text(step, variant))}"
+            yield f"   {with_commands(words.variant_text(step, variant))}"
             yield ""
             if variant.commands:
                 yield "   ```"
                 yield from (f"   {printable(command)}" for command in variant.commands)
                 yield "   ```"
-            yield f"   - Verify: {safe(variant.verify)}"
-            yield f"   - Undo: {safe(variant.undo)}"
+            yield f"   - Verify: {with_commands(variant.verify)}"
+            yield f"   - Undo: {with_commands(variant.undo)}"
         yield ""
 
 
@@ -171,3 +171,11 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], right: int = 0) 
 def safe(text: str) -> str:
     """The text without markup, HTML and line breaks: names come from devices."""
     return re.sub(r"([\\`*_\[\]<>|#])", r"\\\1", printable(text))
+
+
+def with_commands(text: str) -> str:
+    """A text of a rule, without other markup than commands in backticks, which are code."""
+    parts = printable(text).split("`")
+    if len(parts) % 2 == 0:
+        return safe(text)
+    return "".join(f"`{part}`" if number % 2 else safe(part) for number, part in enumerate(parts))

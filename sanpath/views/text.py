@@ -52,10 +52,8 @@ def _report(diagnosis: Diagnosis) -> list[RenderableType]:
 def _first_screen(diagnosis: Diagnosis) -> Iterator[RenderableType]:
     verdict, summary = diagnosis.verdict, diagnosis.summary
     alarm = verdict.kind in ("bottleneck", "configured_cap")
-    title = (
-        f"{words.title(verdict).upper()}   {first_screen.confidence(diagnosis)}   {first_screen.test_name(diagnosis)}"
-    )
-    yield Text(printable(title), style="dim")
+    yield Text(printable(f"{words.title(verdict).upper()}   {first_screen.confidence(diagnosis)}"), style="dim")
+    yield Text(printable(first_screen.test_name(diagnosis)), style="dim")
     yield Text(printable(summary.verdict), style="bold red" if alarm else "bold")
     for line in (summary.consequence, *summary.other_io, summary.acquittal):
         if line is not None:

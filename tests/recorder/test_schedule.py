@@ -257,7 +257,7 @@ def test_a_poll_that_takes_too_long_skips_places_on_the_grid_and_says_so(tmp_pat
     found = record(tmp_path, 30, slow=overruns)
     polls = found.polls("slow", "ok", "partial")
     assert {b.due - a.due for a, b in pairwise(polls)} == {3 * SECOND}
-    assert {p.message for p in found.polls("slow", "skipped")} == {"2 polls left out: the poll before took too long"}
+    assert {p.message for p in found.polls("slow", "skipped")} == {"2 polls skipped: the previous poll took too long"}
 
 
 def test_no_poll_is_started_while_the_recording_cannot_be_written(tmp_path: Path) -> None:

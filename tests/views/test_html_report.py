@@ -45,14 +45,14 @@ class Page(HTMLParser):
         self.text: list[str] = []
         self.raw: dict[str, list[str]] = {"script": [], "style": []}
         self._open: list[str] = []
-        self._in_text = self._in_quantity = False
+        self._in_text = self._in_unbroken = False
         self.feed(html)
         assert self._open == [], "elements that are never closed"
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.elements.append((tag, dict(attrs)))
-        self._in_quantity = ("class", "quantity") in attrs
-        self._in_text &= self._in_quantity
+        self._in_unbroken = ("class", "unbroken") in attrs
+        self._in_text &= self._in_unbroken
         if tag in self.raw:
             self.raw[tag].append("")
         if tag not in VOID:
@@ -63,8 +63,8 @@ class Page(HTMLParser):
 
     def handle_endtag(self, tag: str) -> None:
         assert self._open.pop() == tag
-        self._in_text &= self._in_quantity
-        self._in_quantity = False
+        self._in_text &= self._in_unbroken
+        self._in_unbroken = False
 
     def handle_data(self, data: str) -> None:
         inside = self._open[-1] if self._open else ""

@@ -302,8 +302,14 @@ def _speed_facts(topology: Topology, port: SampledPort, paths: Sequence[IoPath])
     far_attributes = topology.entities[port.cable.device].attributes
     device_speed = None if _is_uplink(port.cable) else as_number(far_attributes.get("capable_bits_per_second"))
     switch_speed = as_number(topology.entities[port.cable.switch_port].attributes.get("capable_bits_per_second"))
-    end_speeds = [speed for speed in (device_speed, switch_speed) if speed is not None]
     path_speed = _path_capable(topology, port.cable, paths)
+    supported = {
+        "the switch port": switch_speed,
+        "the device at the switch port": device_speed,
+        "each end of the path": path_speed,
+    }
+    speeds = {end: speed for end, speed in supported.items() if speed is not None}
+    end_speeds = [speed for speed in (device_speed, switch_speed) if speed is not None]
     return {
         "negotiated_bits_per_second": port.negotiated,
         "capable_high_bits_per_second": max(end_speeds, default=None),
@@ -312,7 +318,8 @@ def _speed_facts(topology: Topology, port: SampledPort, paths: Sequence[IoPath])
         else is_faster(device_speed, port.negotiated),
         "both_ends_can_go_faster": both_faster(device_speed, switch_speed, port.negotiated),
         "path_capable_bits_per_second": path_speed,
-        "possible_bits_per_second": max((s for s in (*end_speeds, path_speed) if s is not None), default=None),
+        "possible_bits_per_second": max(speeds.values(), default=None),
+        "possible_at": max(speeds, key=speeds.__getitem__, default=None),
     }
 
 

@@ -100,9 +100,9 @@ class Source:
         next_number = max(number + 1, math.ceil((now + wait_us - start_us) / every_us))
         missed = next_number - number - 1
         if missed:
-            reason = "backing off after a failure" if wait_us else "the poll before took too long"
+            reason = "backing off after a failure" if wait_us else "the previous poll took too long"
             due = start_us + (number + 1) * every_us
-            message = f"{counted(missed, 'poll')} left out: {reason}"
+            message = f"{counted(missed, 'poll')} skipped: {reason}"
             self._record(Poll(self.name, due, now, now, "skipped", message=message))
         return next_number
 

@@ -160,7 +160,7 @@ def _outside_tcp(table: PlaceTable) -> Iterator[Evidence]:
     gap = table.seconds(table.gaps)
     if table.tcp is not None and table.tcp.round_trip_seconds is not None and table.in_tcp and gap:
         spent, round_trip = table.seconds(table.in_tcp), duration(table.tcp.round_trip_seconds)
-        words = f"TCP holds the data of an I/O for {duration(spent)}, and a round trip takes {round_trip}"
+        words = f"the data of an I/O spend {duration(spent)} in TCP, and a round trip takes {round_trip}"
         yield Evidence(words, _MAX_OUTSIDE_TCP_WEIGHT * max(0.0, 1 - spent / gap))
 
 
@@ -295,7 +295,7 @@ def _by_exclusion(table: PlaceTable, row: FactRow, layer: Layer, claims: Sequenc
     explains the wait. `row`: what was read of the array."""
     time_words, *full = (evidence.words for evidence in claims[0].evidence if evidence.weight >= 0)
     because = (
-        f"{table.wait_words(claims[0].explains)} are spent waiting below the last clock that was read",
+        f"{table.wait_words(claims[0].explains)} are spent waiting beyond the last layer that was measured",
         *(full or ["nothing that was read accounts for it"]),
         time_words,
     )

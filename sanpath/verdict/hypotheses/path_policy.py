@@ -202,7 +202,7 @@ def of_non_optimised(table: PlaceTable) -> Iterator[Claim]:
     inside, gaps = table.indices("array_queue", "array_service"), table.gaps
     for explains, where, prior, own in (
         (inside, "inside the array", _NON_OPTIMISED_PRIOR, _array_queue_evidence(table)),
-        (gaps, "below the last clock that was read", _NON_OPTIMISED_PRIOR + (UNREAD if inside else 0.0), ()),
+        (gaps, "beyond the last layer that was measured", _NON_OPTIMISED_PRIOR + (UNREAD if inside else 0.0), ()),
     ):
         because = (words, f"{duration(table.seconds(explains))} of {duration(latency_seconds)} pass {where}")
         conclude = conclusion_of(table, "host", because, overturn_if)

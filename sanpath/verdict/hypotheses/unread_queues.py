@@ -305,7 +305,7 @@ def free_slots_evidence(table: PlaceTable, explains: frozenset[int], *, of_adapt
     bounds = [sum(segment.seconds[end] for segment in between) / fewest.latency_seconds for end in (0, 1)]
     served_alone = 1 / facts.ops_per_second_in(table.load.step) / fewest.latency_seconds
     seconds = duration(sum(segment.middle for segment in between))
-    words = f"with {outstanding(round(in_flight))}, {seconds} pass between the clocks"
+    words = f"with {outstanding(round(in_flight))}, {seconds} pass between the two measurements"
     return Evidence(words, fmean(free_slots_weight(min(1.0, max(0.0, share)), served_alone) for share in bounds))
 
 
@@ -399,6 +399,6 @@ def _unread_claim(
     coincident: Sequence[str] = (),
 ) -> Claim:
     words = max(evidence, key=lambda reading: reading.weight).words
-    because = (words, f"{table.wait_words(explains)} pass below the host's last clock that was read")
+    because = (words, f"{table.wait_words(explains)} pass beyond the last layer of the host that was measured")
     conclude = conclusion_of(table, "host", because, OVERTURN, waits_inside=True, coincident=tuple(coincident))
     return Claim(kind, entity, explains, evidence, conclude, prior)

@@ -249,7 +249,7 @@ def _host_queue(facts: Facts, load: LoadFacts, queue: HostQueue) -> LatencySegme
 
 def _below(facts: Facts, load: LoadFacts, below: Interval) -> list[LatencySegment]:
     row = array_side(facts.topology, load, facts.tables)
-    segments = [LatencySegment("below", None, below, "all below the last clock that was read")]
+    segments = [LatencySegment("below", None, below, "all beyond the last layer that was measured")]
     if row is not None and (parts := parts_at_array(load, row)) is not None:
         if row["array_seconds"] is not None:
             segments = _array(row, below, parts, limited_ratio(facts, load))

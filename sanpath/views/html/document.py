@@ -42,9 +42,12 @@ def document(template: str, data: object, scripts: Sequence[str], **context: Any
     )
 
 
+_OPTION = re.compile(r"(?<![\w-])--?[a-z][\w-]*")
+
+
 def code(text: str) -> Markup:
-    """A text as HTML, with commands in backticks as code."""
-    escaped = str(escape(printable(text)))
+    """A text as HTML, with commands in backticks as code. No line breaks within an option."""
+    escaped = _OPTION.sub(r'<span class="unbroken">\g<0></span>', str(escape(printable(text))))
     return Markup(re.sub(r"`([^`]*)`", r"<code>\1</code>", escaped))  # noqa: S704 - escaped before
 
 
@@ -52,9 +55,8 @@ _QUANTITY = re.compile(r"\d[\d.,]* (?:%|[mµ]?s|IOPS|[KMGT]i?B(?:/s)?|[MG]b/s)(?
 
 
 def unbroken(text: str) -> Markup:
-    """A text as HTML in which no line breaks between a number and its unit."""
-    escaped = str(escape(printable(text)))
-    return Markup(_QUANTITY.sub(r'<span class="quantity">\g<0></span>', escaped))  # noqa: S704 - escaped before
+    """A text as HTML like that of `code`, in which no line breaks between a number and its unit either."""
+    return Markup(_QUANTITY.sub(r'<span class="unbroken">\g<0></span>', str(code(text))))  # noqa: S704 - escaped before
 
 
 def rounded(rows: Sequence[Cells]) -> list[Cells]:
