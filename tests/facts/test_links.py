@@ -144,3 +144,20 @@ def test_a_port_among_very_many_that_counts_more_than_its_speed_has_no_known_spe
     san.step("t", 16, read=Flow(X, 16 / X), ports={"fc1/7": (COUNTED, NOTHING), "fc1/9": (10 * COUNTED, NOTHING)})
     found = row(compute(san.write()), "link:esx9/vmhba2--sw1/fc1/9")
     assert (found["utilisation"], found["bytes_per_second"]) == (None, pytest.approx(10 * COUNTED))
+
+
+@pytest.mark.parametrize("order", [(1.5, 0.97), (0.97, 1.5), (1.5, 0.2), (0.5, 0.97)])
+def test_a_port_that_once_carried_more_than_its_speed_has_a_wrong_speed_in_every_step(
+    tmp_path: Path, order: tuple[float, float]
+) -> None:
+    """What a link has carried in one step it can carry in each: nothing is full at less. `order`: bytes of each step
+    over the data rate."""
+    san = San(tmp_path, ports=[HOST_PORT, fast(ARRAY_PORT)])
+    for name, ratio in zip(("first", "second"), order, strict=True):
+        rate = ratio * 425e6
+        ops = rate / 66_000
+        san.step(name, 16, read=Flow(ops, 16 / ops), ports={"fc1/7": (rate, NOTHING), "fc1/1": (rate, NOTHING)})
+    rows = compute(san.write()).tables["link"].select(entity=HOST_LINK, direction="read")
+    expected = [None, None] if max(order) > 1.05 else [pytest.approx(ratio, rel=1e-3) for ratio in order]
+    assert [row["utilisation"] for row in rows] == expected
+    assert [row["counted_ratio"] for row in rows] == pytest.approx(list(order), rel=1e-3)

@@ -108,6 +108,16 @@ class SampledPort:
         far_rate = self.far_sample.rate(f"bytes_{self.cable.from_far_end.counter(direction)}_total")
         return None if far_rate is None else far_rate / near_rate
 
+    @property
+    def is_faster_than_reported(self) -> bool:
+        """Whether the mean and most windows exceed line rate: the reported speed is wrong, in every step. A counter
+        that jumps, or an agent's cache, explains single windows."""
+        if (ratio := self.counted_ratio()) is None or ratio <= ABOVE_LINE_RATE_RATIO:
+            return False
+        limit = max(self.mean(direction) or 0.0 for direction in DIRECTIONS) / ratio * ABOVE_LINE_RATE_RATIO
+        of_directions = [[rate > limit for rate, _ in self.windows(direction)] for direction in DIRECTIONS]
+        return any(sum(above) > len(above) / 2 for above in of_directions)
+
     def counted_ratio(self) -> float | None:
         """Bytes of the busier direction over the data rate, even if above 1; None: not counted, or no speed."""
         rates = [mean for direction in DIRECTIONS if (mean := self.mean(direction)) is not None]
@@ -142,8 +152,10 @@ def link_rows(
     cables = [cable for cable in cabling.links if not of_loads_alone or cabling.is_possible(cable)]
     naa, platform = _lun_identifier(topology, loads), platform_of_hosts(topology, loads)
     counted = {(s.step, s.source, s.entity): s for s in samples.get("switch_port", ())}
-    for step in steps:
-        ports = [p for cable in cables if (p := sampled_port(topology, cable, step, counted)) is not None]
+    of_steps = [[p for c in cables if (p := sampled_port(topology, c, step, counted)) is not None] for step in steps]
+    wrong_speeds = {(p.cable.id, p.negotiated) for ports in of_steps for p in ports if p.is_faster_than_reported}
+    for step, sampled in zip(steps, of_steps, strict=True):
+        ports = [replace(p, capacity=None) if (p.cable.id, p.negotiated) in wrong_speeds else p for p in sampled]
         for direction in DIRECTIONS:
             load = next((f for f in loads if f.step == step.name and f.direction == direction), None)
             byte_rates = {p.cable: rate for p in ports if (rate := p.mean(direction)) is not None}
