@@ -34,8 +34,9 @@ class Summary:
     `verdict`: what limits, in one line of at most 12 words where names have no blanks. `consequence`: what follows
     for throughput and latency. `acquittal`: what is not the problem, and up to which load that was seen; None:
     nothing was cleared. `path`: the loaded path that the verdict names, from load to volume. `off_path`: limiting
-    elements that are not on it. `more_paths`: number of other paths; without links, of other machines with a load.
-    `action`: the first thing to do. `plan_step`: its number in the plan; None: it decides between suspects, or there
+    elements that are not on it. `other_links`: of a verdict on links or path policies, the links of the same host to
+    its other paths, except limiting ones. `more_paths`: number of other paths; without links, of other machines with
+    a load. `action`: the first thing to do. `plan_step`: its number in the plan; None: it decides between suspects, or there
     is nothing to do. `gain`: what it would bring, None: unknown. `other_io`: the verdict of each other kind of I/O of
     the run in a sentence, where it differs.
     """
@@ -45,6 +46,7 @@ class Summary:
     acquittal: str | None = None
     path: Sequence[PathElement] = ()
     off_path: Sequence[PathElement] = ()
+    other_links: Sequence[PathElement] = ()
     more_paths: int = 0
     action: str | None = None
     plan_step: int | None = None

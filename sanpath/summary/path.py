@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from sanpath.diagnosis.model import Diagnosis, ElementUse
 from sanpath.diagnosis.summary import PathElement, PathRole
@@ -18,10 +18,18 @@ _DRAWN_RELATIONS = ("attached_to", "member_of", "runs_on", "backed_by", "ends_at
 """Relations of an entity to the entity that represents it in the drawing."""
 
 
-def summary_path(
-    diagnosis: Diagnosis, topology: Topology
-) -> tuple[tuple[PathElement, ...], tuple[PathElement, ...], int]:
-    """(the path, limiting elements off the path, number of other paths)."""
+@dataclass(frozen=True, slots=True)
+class DrawnPath:
+    """The path of the summary. `off_path`, `other_links`, `more_paths`: as those of `Summary`."""
+
+    elements: tuple[PathElement, ...]
+    off_path: tuple[PathElement, ...]
+    other_links: tuple[PathElement, ...]
+    more_paths: int
+
+
+def summary_path(diagnosis: Diagnosis, topology: Topology) -> DrawnPath:
+    """The path that crosses the limiting elements, and what is beside it."""
     limits = {
         entity
         for b in diagnosis.verdict.bottlenecks
@@ -56,7 +64,21 @@ def summary_path(
         for entity in sorted(limits - set(entities))
         if _is_separate(topology, entity, entities)
     ]
-    return tuple(drawn), tuple(off_path), others
+    host_links = _other_links(diagnosis, paths) if paths else []
+    other_links = (
+        replace(_element(topology, link, uses, None), name=readable(link))
+        for link in host_links
+        if link not in (*entities, *limits)
+    )
+    return DrawnPath(tuple(drawn), tuple(off_path), tuple(other_links), others)
+
+
+def _other_links(diagnosis: Diagnosis, paths: Sequence[IoPath]) -> list[str]:
+    """The links of the load's host, if it depends on the use of its paths what to do. `paths`: the first is drawn."""
+    first = next(iter(diagnosis.verdict.bottlenecks), None)
+    if first is None or first.kind not in ("link", "path_policy"):
+        return []
+    return sorted({path.cables[0].id for path in paths if path.load == paths[0].load and path.cables})
 
 
 def _own_limits(diagnosis: Diagnosis, entities: Sequence[str]) -> set[str]:

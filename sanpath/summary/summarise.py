@@ -25,16 +25,17 @@ from sanpath.units import bandwidth, count, counted, duration, iops, outstanding
 def summary(diagnosis: Diagnosis, topology: Topology, others: Sequence[Verdict] = ()) -> Summary:
     """The first screen. Everything in it is also in the diagnosis, with its evidence. `others`: the verdicts of other
     kinds of I/O than that of the verdict."""
-    path, off_path, other_paths = summary_path(diagnosis, topology)
+    path = summary_path(diagnosis, topology)
     step = next((candidate for candidate in diagnosis.steps if candidate.name == diagnosis.verdict.from_step), None)
     action, number, gain = _action(diagnosis, topology, step)
     reason, _, consequences = diagnosis.verdict.headline.partition(":")
     unjudged = Summary(
         verdict=_capitalised(reason),
         consequence=_sentences(_capitalised(consequences.strip()), diagnosis.run.load_ended),
-        path=path,
-        off_path=off_path,
-        more_paths=other_paths,
+        path=path.elements,
+        off_path=path.off_path,
+        other_links=path.other_links,
+        more_paths=path.more_paths,
         action=action,
         plan_step=number,
     )

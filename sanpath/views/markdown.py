@@ -64,6 +64,9 @@ def _first_screen(diagnosis: Diagnosis) -> Iterator[str]:
     if (off_path := first_screen.off_path_text(diagnosis)) is not None:
         yield ""
         yield safe(off_path)
+    if (other_links := first_screen.other_links_text(diagnosis)) is not None:
+        yield ""
+        yield safe(other_links)
     yield ""
     step = first_screen.first_step(diagnosis)
     badge_text = f" ({', '.join(first_screen.badges(step))})" if step is not None else ""

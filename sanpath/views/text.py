@@ -66,6 +66,8 @@ def _first_screen(diagnosis: Diagnosis) -> Iterator[RenderableType]:
         yield path
     if (off_path := first_screen.off_path_text(diagnosis)) is not None:
         yield Text(off_path, style="bold red")
+    if (other_links := first_screen.other_links_text(diagnosis)) is not None:
+        yield Text(other_links, style="dim")
     yield Text(f"\nFirst action: {printable(first_screen.action_text(diagnosis))}", style="bold")
     if (command := first_screen.action_command(diagnosis)) is not None:
         yield from _commands([command])

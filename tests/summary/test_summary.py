@@ -15,6 +15,7 @@ from sanpath.summary.other_io import other_io
 from sanpath.summary.path import summary_path
 from sanpath.summary.summarise import summary
 from sanpath.topology.resolve import resolve
+from sanpath.views import first_screen
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
 from tests.support.stories import STORIES, diagnosed, judged, recorded
 
@@ -181,11 +182,22 @@ def test_of_several_hosts_the_one_with_the_limit_is_drawn(limit: str) -> None:
     found = diagnosed("published")
     bottleneck = replace(found.verdict.bottlenecks[0], entity=limit, coincident=(), wait_at=None, culprit=None)
     limited = replace(found, verdict=replace(found.verdict, bottlenecks=(bottleneck,)))
-    path, off_path, _ = summary_path(limited, resolve([("test", 0, item) for item in items]))
+    drawn = summary_path(limited, resolve([("test", 0, item) for item in items]))
     host = limit.partition(":")[2].partition("/")[0]
-    assert [element.entity for element in path] == [f"load:fio/{host}/job", f"host:{host}", limit]
-    assert path[-1].role == "limits"
-    assert not off_path
+    assert [element.entity for element in drawn.elements] == [f"load:fio/{host}/job", f"host:{host}", limit]
+    assert drawn.elements[-1].role == "limits"
+    assert not drawn.off_path
+
+
+@pytest.mark.parametrize(
+    ("story", "others"), [("unequal", ["esx7 vmhba3–sw1 fc1/8"]), ("published", []), ("cpu_bound", [])]
+)
+def test_the_other_links_of_the_host_are_beside_a_full_one(story: str, others: list[str]) -> None:
+    """Where there is room on another path shows what to do; a limit elsewhere has nothing to do with it."""
+    found = diagnosed(story)
+    assert [element.name for element in found.summary.other_links] == others
+    text = first_screen.other_links_text(found)
+    assert text is None if not others else text is not None and "utilised" in text
 
 
 @pytest.mark.parametrize(
