@@ -67,7 +67,7 @@ SourcesOption = Annotated[Path | None, typer.Option("--config", help="Default: s
 OnlySourcesOption = Annotated[str, typer.Option("--only-sources", help="Names of sources, separated by commas.")]
 RulesOption = Annotated[Path | None, typer.Option("--rules", help="A folder with rules of your own.")]
 PolicyOption = Annotated[
-    PolicyOf | None, typer.Option("--policy", help="Use the limits of a switch vendor. Default: those of the rules.")
+    PolicyOf | None, typer.Option("--policy", help="How early rules reach their limits. Default: as each rule says.")
 ]
 ConfigOption = Annotated[
     Path | None, typer.Option("--config", help="Only its `rules` section is used. Default: sanpath.yaml here.")

@@ -125,12 +125,8 @@ def gain_text(diagnosis: Diagnosis) -> str | None:
     step = first_step(diagnosis)
     if diagnosis.summary.gain or step is None or step.purpose != "limit":
         return diagnosis.summary.gain
-    reason = "not known, because this run does not show what would limit next"
-    return (
-        f"{reason}; `sanpath whatif RECORDING --relieve` predicts it if the steps allow"
-        if _is_estimated(diagnosis)
-        else reason
-    )
+    reason = "not known: this run does not show what would limit next"
+    return f"{reason}; `sanpath whatif RECORDING --relieve` estimates it" if _is_estimated(diagnosis) else reason
 
 
 def _is_estimated(diagnosis: Diagnosis) -> bool:

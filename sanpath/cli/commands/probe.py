@@ -100,7 +100,7 @@ def probe(
     rules: RulesOption = None,
     policy: PolicyOption = None,
 ) -> None:
-    """Run short steps of a load, each chosen to show most about the limit, and report what they proved.
+    """Run short steps of a load, each chosen to tell most about the limit, and report what they proved.
 
     Only the load varies: no setting of a device is changed. The probe stops if the verdict is certain, if no step
     that the plan allows would show more, if the budget is used up, or if the latency of other hosts grows.

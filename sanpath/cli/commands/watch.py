@@ -12,7 +12,7 @@ def watch(
     policy: PolicyOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Show what limits a load test under way. It does not disturb the recorder; only marks are added."""
+    """Show what limits a load test under way. It only reads, and adds the marks that you set."""
     from sanpath.cli.output import check_choice
     from sanpath.cli.sessions import live
     from sanpath.recording.format.layout import read_manifest
