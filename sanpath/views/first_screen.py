@@ -79,9 +79,9 @@ def off_path_text(diagnosis: Diagnosis) -> str | None:
 def other_links_text(diagnosis: Diagnosis) -> str | None:
     """The use of the host's other links. None: there are none, or they make no difference to the verdict."""
     elements = diagnosis.summary.other_links
-    labels = [label(diagnosis, element) for element in elements]
+    labels = [printable(", ".join(filter(None, (element.name, usage(element))))) for element in elements]
     noun = "link" if len(elements) == 1 else "links"
-    return f"Other {noun} of the host: {first_of(labels, MAX_OFF_PATH)}" if labels else None
+    return f"Other {noun} of the host: {first_of(labels, MAX_OFF_PATH, '; ')}" if labels else None
 
 
 def off_path_title(diagnosis: Diagnosis) -> str:
