@@ -18,7 +18,7 @@ _LIGHTER_RATIO = 0.7
 
 
 def consequence(diagnosis: Diagnosis, step: StepResult) -> str | None:
-    """Throughput and latency at the outstanding I/Os, and other hosts' share of the limiting link."""
+    """Throughput and latency at the outstanding I/Os, and other hosts' share of what limits."""
     verdict = diagnosis.verdict
     first = verdict.bottlenecks[0] if verdict.bottlenecks else None
     direction = first.direction if first is not None else main_direction(step)
@@ -36,6 +36,8 @@ def consequence(diagnosis: Diagnosis, step: StepResult) -> str | None:
         words = flat_words
     if first is not None and (foreign_share := _foreign_share(use_of(diagnosis, first.entity, direction))) >= SHARED:
         words += f". Other hosts move {percent_rounded(foreign_share)} of the link's bytes"
+    if first is not None and (share := _share_of_other_hosts(diagnosis, first, step)) >= SHARED:
+        words += f". Other hosts move {percent_rounded(share)} of the array's bytes"
     if first is not None and (also := _also_saturated(first) or _without_credit(diagnosis, first)):
         words += f". {also}"
     if busy := busy_words(diagnosis):
@@ -118,6 +120,17 @@ def _without_credit(diagnosis: Diagnosis, first: Bottleneck) -> str:
     return (
         f"The switch has no credit to send to the device {percent_rounded(max(ratios))} of the time" if ratios else ""
     )
+
+
+def _share_of_other_hosts(diagnosis: Diagnosis, first: Bottleneck, step: StepResult) -> float:
+    """The share of a limiting array's bytes, or of its volume's, that other hosts move; 0.0: none, or not known."""
+    ratios = [
+        ratio
+        for finding in diagnosis.findings
+        if finding.outcome == "hit" and finding.entity == first.entity and step.name in finding.steps
+        if isinstance(ratio := finding.evidence.get("other_hosts_ratio"), float)
+    ]
+    return max(ratios, default=0.0)
 
 
 def _foreign_share(use: ElementUse | None) -> float:

@@ -16,6 +16,7 @@ from sanpath.summary.path import summary_path
 from sanpath.summary.summarise import summary
 from sanpath.topology.resolve import resolve
 from sanpath.views import first_screen
+from tests.scenarios.test_linux_storage import SERVED, load_of
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
 from tests.support.stories import STORIES, diagnosed, judged, recorded
 
@@ -246,3 +247,13 @@ def test_a_sentence_about_the_end_of_the_load_follows_a_full_stop() -> None:
     unjudged = replace(found.verdict, headline="no step is long enough: nothing can be judged", from_step="")
     ended = replace(found, verdict=unjudged, run=replace(found.run, load_ended="The load ended with error 5."))
     assert summary(ended, topology).consequence == "Nothing can be judged. The load ended with error 5."
+
+
+@pytest.mark.parametrize(("others", "words"), [(1.0, "Other hosts move 50 % of the array's bytes"), (0.0, None)])
+def test_a_full_array_that_works_for_other_hosts_says_so_at_once(
+    tmp_path: Path, others: float, words: str | None
+) -> None:
+    found = load_of(tmp_path, SERVED, busy=0.995, others=others)
+    assert found.verdict.bottlenecks[0].entity == "array:fa1"
+    consequence = found.summary.consequence or ""
+    assert words in consequence if words is not None else "Other hosts" not in consequence
