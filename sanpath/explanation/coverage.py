@@ -288,7 +288,7 @@ def _unobserved_array(facts: Facts, sampled: Collection[str]) -> Iterator[Unobse
     is_read = "array" in sampled or "volume" in sampled
     reason = "none of its samples lies within a step" if is_read else "no array reports its latency"
     remedy = ": poll it more often, or make the steps longer than its averages" if is_read else ""
-    yield Unobserved("the array", reason, f"the array is neither blamed nor cleared{remedy}")
+    yield Unobserved("the array", reason, f"it is judged by the clocks around it alone, and never cleared{remedy}")
 
 
 def _unobserved_links(facts: Facts) -> Iterator[Unobserved]:

@@ -27,6 +27,17 @@ _ARRAY_PARTS = ("volume", "controller", "media")
 """Kinds of the parts of an array; ports are elements of their own."""
 _LOAD_TABLES = ("host", "tcp_connection")
 """Fact tables whose rows are about the machines or connections of the load, whichever element limits."""
+_ONE_ROW_TABLES = (
+    "cluster_node",
+    "control_group",
+    "device",
+    "host",
+    "initiator",
+    "media",
+    "multipath",
+    "virtual_disk",
+)
+"""Fact tables with one row a step, in the direction that moves more (`UnderTest`): it is about both."""
 _OTHER_PATH = {"idle_path": "a parallel path is idle", "faster_path": "a faster path has room"}
 """What a remedy relieves → what is known of the other paths."""
 _ROOM_RATIO = 0.8
@@ -62,6 +73,8 @@ def findings(
         if finding.outcome == "unknown" and (each_of[finding.rule], finding.direction) == ("load", UNMEASURED):
             continue
         of_entity = table[finding.rule].select(entity=finding.entity)
+        if each_of[finding.rule] in _ONE_ROW_TABLES and _moves_both(finding, tables["load"]):
+            finding = replace(finding, direction="both")
         # A finding about both directions may have rows of each.
         rows = [row for row in of_entity if row["direction"] == finding.direction] or of_entity
         if any((finding.entity, row["direction"]) in without_idle_path for row in rows):
@@ -112,6 +125,11 @@ def validity_notes(findings: Sequence[Finding], step: str) -> Iterator[str]:
     for finding in findings:
         if finding.role == "validity" and finding.outcome == "hit" and step in finding.steps:
             yield f"{finding.title} ({finding.rule})"
+
+
+def _moves_both(finding: Finding, loads: FactTable) -> bool:
+    """Whether the test read and wrote in the steps of a finding."""
+    return len({row["direction"] for row in loads if row["step"] in finding.steps} - {UNMEASURED}) > 1
 
 
 def _limiting(verdict: Verdict) -> Iterator[tuple[str, str]]:
@@ -279,6 +297,8 @@ def _names(topology: Topology, bottleneck: Bottleneck) -> Iterator[str]:
             )
         if kind == "volume" and entity in topology.entities:
             yield from topology.related(entity, "member_of", "array")
+        if bottleneck.kind == "io_stack" and bottleneck.wait_at is not None:
+            yield bottleneck.wait_at
         if bottleneck.kind == "path_policy":
             yield from (lun.id for lun in topology.of_kind("lun"))
 

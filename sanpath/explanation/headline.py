@@ -20,7 +20,7 @@ from sanpath.verdict.run_verdict import deciding_judgement, limits_of_other_dire
 _SENTENCES = {
     "lun": "{entity} is the limit: {because}; {latency}.",
     "io_thread": "A thread of the hypervisor is saturated: {every_reason}; {latency}.",
-    "io_stack": "I/Os wait in {entity}, before they reach a block device: {because}; {law}.",
+    "io_stack": "I/Os wait in {entity}: {because}; {law}.",
     "pcie": "The PCIe lanes of {entity} are saturated: {because}; {latency}.",
     "tcp_window": "A TCP window of {entity} is full: {because}; {latency}.",
     "retries": "{entity} loses I/Os, which are sent again: {because}; {law}.",

@@ -76,7 +76,7 @@ def load_rows(
             "counted_below": bool(links or planes_of(topology, load, tables["plane"]))
             or device_share(topology, load, tested_in.get(load.step)) is not None,
             **_lun(topology, load, tables["plane"]),
-            **validity_facts(topology, load),
+            **validity_facts(topology, load, of_step),
         }
 
 

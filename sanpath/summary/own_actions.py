@@ -21,6 +21,7 @@ _ACTION_BY_VERDICT: Mapping[str, str] = {
 _OVERLAP_FLUSHES = "Run the test with more processes, so that their flushes overlap"
 _MORE_THREADS = "Run the test with more threads"
 _RAISE_LIMIT = "Raise or remove the limit of {name}"
+_WAITS_IN_DEVICE = "Find what holds I/Os back between {device} and its parts"
 _ACTION_BY_BOTTLENECK: Mapping[str, str] = {
     "array": "Find in the statistics of {name} what keeps it busy",
     "core": "Spread the work of the full core of {name} over more cores",
@@ -53,6 +54,8 @@ def own_action(verdict: Verdict, topology: Topology, step: StepResult | None) ->
     if verdict.kind not in ("bottleneck", "configured_cap") or not verdict.bottlenecks:
         return _ACTION_BY_VERDICT.get(verdict.kind)
     first = verdict.bottlenecks[0]
+    if first.kind == "io_stack" and first.wait_at not in (None, first.entity):
+        return _WAITS_IN_DEVICE.format(device=described(topology, first.wait_at))
     action = _RAISE_LIMIT if verdict.kind == "configured_cap" else _ACTION_BY_BOTTLENECK.get(first.kind)
     name = with_others(described(topology, first.entity), verdict.bottlenecks)
     if first.kind == "retries" and first.coincident:

@@ -137,6 +137,9 @@ def _bottleneck(diagnosis: Diagnosis, topology: Topology, first: Bottleneck, ste
             return f"TCP window of {name} is full"
         case "io_thread":
             return f"Thread that serves the disk of {described(topology, first.entity)} is saturated"
+        case "io_stack" if first.wait_at not in (None, first.entity):
+            name = described(topology, first.entity)
+            return f"I/Os wait in {name} between {described(topology, first.wait_at)} and its parts"
         case "io_stack":
             return f"I/Os wait in {described(topology, first.entity)} above its block device"
         case "core" if first.utilisation is None:

@@ -120,7 +120,7 @@ _PARTS = {
     "credit_stall": "slow to return credits",
     "data_sheet": "the limit that was entered",
     "hba": "its queue",
-    "io_stack": "above the block device",
+    "io_stack": "above a block device",
     "io_thread": "the thread of its virtual disks",
     "lun": "its queue",
     "path_policy": "its path policy",

@@ -21,7 +21,6 @@ SHARED = [
     ("slow-drain-device", "stalled", "sanpath.facts.fabric.neighbours:_STALLED_RATIO"),
     ("slow-drain-device", "stalled_idle", "sanpath.facts.fabric.neighbours:_STALLED_IDLE_RATIO"),
     ("slow-drain-device", "idle", "sanpath.facts.fabric.neighbours:_IDLE_UTILISATION"),
-    ("control-group-limit", "most", "sanpath.facts.host.cpu_quotas:_HOLDING_RATIO"),
 ]
 
 

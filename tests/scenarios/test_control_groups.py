@@ -181,6 +181,15 @@ def test_the_fewer_ios_are_below_a_queue_of_unknown_depth_the_less_it_is_that_qu
     assert odds[0] < odds[1] / 1.5 < odds[2] / 2
 
 
+def test_between_a_device_and_its_parts_ios_wait_in_the_device(tmp_path: Path) -> None:
+    """sda holds all of 24 reads; hardly one of them is at its parts. What to look for is not above sda."""
+    found = reads(grouped(tmp_path, {OWN: {}}, parts={"sdb": 0.05, "sdc": 0.05}), {8: 2000, 24: 2000}, None)
+    (bottleneck,) = found.verdict.bottlenecks
+    assert (bottleneck.kind, bottleneck.entity, bottleneck.wait_at) == ("io_stack", "host:db7", "lun:db7/sda")
+    assert found.summary.verdict == "I/Os wait in host db7 between device db7 sda and its parts"
+    assert found.summary.action == "Find what holds I/Os back between device db7 sda and its parts"
+
+
 @pytest.mark.parametrize(
     ("about", "san", "is_less"),
     [
@@ -281,6 +290,21 @@ def test_reads_and_writes_have_limits_of_their_own(tmp_path: Path) -> None:
     found = judged(san.write())
     assert named(found) == ["cgroup:db7/load.slice/fio.service on sda"]
     assert "1,000 IOPS of writes" in found.verdict.bottlenecks[0].because[0]
+
+
+def test_the_limit_of_the_rarer_direction_is_a_cause_with_its_remedy(tmp_path: Path) -> None:
+    """Of 1,500 a second 500 are writes, which are limited to 500; the reads take 0.25 ms. A group has one row of facts,
+    in the direction that moves more, and they are about both."""
+    san = grouped(tmp_path, {OWN: {WRITES: 500}})
+    for n in (16, 64):
+        read, below = Flow(1000, DEVICE_SECONDS), Flow(500, DEVICE_SECONDS)
+        write = Flow(500, (n - 0.25) / 500)
+        san.step(f"t{n}", n, block=8 * KIB, read=read, write=write, disk={"read": read, "write": below})
+    found = judged(san.write())
+    assert named(found) == ["cgroup:db7/load.slice/fio.service on sda"]
+    (finding,) = hits(found)
+    assert (finding.role, finding.direction) == ("cause", "both")
+    assert found.plan[0].resolves[0].rule == "control-group-limit"
 
 
 def test_the_limit_of_a_group_above_is_named_with_what_others_use_of_it(tmp_path: Path) -> None:

@@ -420,6 +420,23 @@ def test_what_waits_for_its_answers_on_a_full_link_is_held_by_that_link(tmp_path
     assert (waits.entity, waits.layer) == (HOST_LINK, "fabric")
 
 
+def test_writes_wait_for_answers_on_a_link_that_others_fill_with_reads(tmp_path: Path) -> None:
+    """The test only writes. The link is full of reads that are not its own: those of another user, or of snapshots
+    and RAID of its own host, which read before they write."""
+    san = San(tmp_path)
+    ops = 0.2 * X
+    counted = (COUNTED, 0.2 * COUNTED)
+    for n in (32, 128):
+        flow = {"write": Flow(ops, n / ops)}
+        array = {"write": AtArray(0.00035)}
+        san.step(f"t{n}", n, **flow, ports={"fc1/7": counted, "fc1/1": counted}, disk=flow, array=array)
+    verdict = judged(san.write()).verdict
+    (bottleneck,) = verdict.bottlenecks
+    assert (bottleneck.entity, bottleneck.direction) == (HOST_LINK, "read")
+    assert "in the read direction, in which writes get their answers" in bottleneck.because[0]
+    assert not any("none was seen" in words for words in bottleneck.overturn_if), "all of the bytes are another's"
+
+
 @pytest.mark.parametrize(("written", "is_named"), [(True, True), (False, False)], ids=["both ways", "one way"])
 def test_a_link_that_reads_and_writes_share_limits_before_a_window_is_full(
     tmp_path: Path, written: bool, is_named: bool

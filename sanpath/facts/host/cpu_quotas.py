@@ -11,7 +11,7 @@ from sanpath.topology.paths import machines_of
 from sanpath.topology.topology import Topology
 
 _HOLDING_RATIO = 0.5
-"""Share of the test's bytes from which a control group holds the test, as in the rule control-group-limit."""
+"""Share of the test's bytes from which the processor quota of a control group holds it: sanpath's own choice."""
 NO_QUOTA: Mapping[str, FactValue] = {
     "in_cpu_quota": False,
     **dict.fromkeys(

@@ -52,7 +52,7 @@ def _is_other(
     if tested < _FOREIGN_RATIO * own:
         return True
     # A file cache answers a part of the test: the rest may fill a port that is slower than the test.
-    is_direct = all(validity_facts(topology, load)["direct"] is True for load in step.loads)
+    is_direct = all(validity_facts(topology, load, step.loads)["direct"] is True for load in step.loads)
     moved = own + sum(other or 0.0 for other in others)
     return is_direct and len(step.hosts) == 1 and None not in others and moved < _CARRIES_TEST_RATIO * tested
 

@@ -28,8 +28,11 @@ _JUMP_RATIO = 0.5
 in the middle leaves none, where a line leaves a sixteenth of its square for each value."""
 
 
-def validity_facts(topology: Topology, load: LoadFacts) -> FactRow:
-    """Return the configuration of a load's jobs as facts of the load's row. None: not every job reports it."""
+def validity_facts(topology: Topology, load: LoadFacts, both_directions: Sequence[LoadFacts]) -> FactRow:
+    """Return the configuration of a load's jobs as facts of the load's row. None: not every job reports it.
+
+    `both_directions`: the loads of its step, to which it belongs.
+    """
     attributes_of_jobs = [_attributes(topology, job, is_only=len(load.jobs) == 1) for job in load.jobs]
 
     def every(name: str) -> list[Scalar] | None:
@@ -55,7 +58,7 @@ def validity_facts(topology: Topology, load: LoadFacts) -> FactRow:
         "files": _number(every("files"), sum),
         "fill": _common_value(every("fill")),
         "preconditioned": _truth(every("preconditioned"), all),
-        "rate_limited": _truth(every("rate_limited"), any),
+        "rate_limited": _is_rate_limited(topology, both_directions),
         "one_figure": load.summary,
         "step_seconds": load.seconds or _number(every("seconds"), min),
         "held_throughput": load.held_throughput,
@@ -63,6 +66,14 @@ def validity_facts(topology: Topology, load: LoadFacts) -> FactRow:
         "latency_trend": trends[1],
         "change_in_step": change_in_words(*trends, load.held_throughput),
     }
+
+
+def _is_rate_limited(topology: Topology, loads: Sequence[LoadFacts]) -> bool | None:
+    """Return whether a rate was set for any job of a step. The outstanding I/Os of both directions are compared with
+    those configured, and jobs of the other direction may be the ones with a rate. None: not every job tells."""
+    jobs = list(dict.fromkeys(job for load in loads for job in load.jobs))
+    told = [_attributes(topology, job, is_only=len(jobs) == 1).get("rate_limited") for job in jobs]
+    return any(told) or (None if None in told or not told else False)
 
 
 def _file_cache_answers(load: LoadFacts, direct: bool | None, write_through: bool | None) -> bool | None:

@@ -46,6 +46,8 @@ _MAX_USE_PROBABILITY = 0.5
 """Highest probability that the test uses a link whose use is not known: one of two, in two fabrics."""
 _ELSEWHERE_WEIGHT = -3.0
 """Log-odds of a link of unknown use if another one moves exactly the load's bytes: sanpath's own choice."""
+_MOST = 0.5
+"""Share of the load's bytes that a device moves from which its other bytes may be caused by them."""
 _REMAINING_RATIO = 0.5
 """Share of a link's utilisation that remains in a pause of the test, from which the report mentions it."""
 _MIN_FEW_HOSTS_WEIGHT = -6.0
@@ -165,8 +167,8 @@ def _conclude(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
     return conclusion_of(
         table,
         _layer(table.facts, binding),
-        (first.words,) if against else tuple(_because(table, first)),
-        tuple(_overturn(first, _another_path(table, binding))),
+        (first.words, *_caused_bytes(table)) if against else tuple(_because(table, first)),
+        tuple(_overturn(first, _another_path(table, binding), bool(against))),
         ceiling_ratio=lowest / load.bytes_per_second if lowest and not against else None,
         following=following,
         entity=first.entities[0],
@@ -264,6 +266,23 @@ def _because(table: PlaceTable, link: PathLink) -> Iterator[str]:
         yield "a little less than a saturated link carries: without data from the array, a cap there is possible"
 
 
+def _caused_bytes(table: PlaceTable) -> Iterator[str]:
+    """Bytes that the load's devices move in the direction in which the test moves none: a snapshot or a cache reads
+    before it writes, and so does RAID with parity."""
+    load = table.load
+    if table.opposite_direction:
+        return
+    planes = table.rows("plane")
+    moved = {row["entity"]: number(row, "bytes_per_second") for row in planes if row["direction"] == load.direction}
+    of_load = {entity for entity, rate in moved.items() if rate >= _MOST * load.bytes_per_second}
+    caused = [row for row in planes if row["direction"] != load.direction and row["entity"] in of_load]
+    most = max(caused, key=lambda row: number(row, "bytes_per_second"), default=None)
+    if most is not None and number(most, "bytes_per_second") > SHARED * load.bytes_per_second:
+        verb = "reads" if load.direction == "write" else "writes"
+        rate = bandwidth(number(most, "bytes_per_second"))
+        yield f"{most['entity']} {verb} {rate} that the test did not ask for, as snapshots, caches and RAID do"
+
+
 def _another_path(table: PlaceTable, binding: Sequence[PathLink]) -> str:
     """What another path would have to show to overturn the verdict. The test may already use one."""
     named = {entity for link in binding for entity in link.entities}
@@ -273,13 +292,14 @@ def _another_path(table: PlaceTable, binding: Sequence[PathLink]) -> str:
     return f"{'a second' if len(binding) == 1 else 'another'} path that carries bytes of the test at the same IOPS"
 
 
-def _overturn(link: PathLink, another_path: str) -> Iterator[str]:
+def _overturn(link: PathLink, another_path: str, is_against: bool) -> Iterator[str]:
+    """What would overturn the verdict. `is_against`: the link is full in the other direction than the test's data."""
     row = link.row
     if row is None:
         yield from _UNCOUNTED_OVERTURN
         return
     yield another_path
-    if number(row, "foreign_ratio") <= SHARED:
+    if not is_against and number(row, "foreign_ratio") <= SHARED:
         yield "another host that causes more than 5 % of the bytes of this link; none was seen"
     if row["technology"] == "fibre_channel":
         yield "time without transmit credit on its ports, which would name a slow device behind it"

@@ -186,10 +186,12 @@ def _above_the_device(table: PlaceTable) -> Iterator[Claim]:
         machine = _machine(table, queue)
         below = f"the parts of {segment.entity}" if queue.above_parts else f"its block device {segment.entity}"
         because = (f"{table.wait_words({index})} pass above {below}",)
-        target = "parts" if queue.above_parts else "block device"
-        overturn_if = (f"the same wait with the load on the {target} itself, outside of any control group",)
+        target = "parts themselves" if queue.above_parts else "block device itself"
+        overturn_if = (f"the same wait with the load on the {target}, outside of any control group",)
         layer = "guest" if machine is not None and machine.startswith("vm:") else "host"
-        conclude = conclusion_of(table, layer, because, overturn_if, waits_inside=True)
+        # Between a device and its parts I/Os wait in the device.
+        where = segment.entity if queue.above_parts else machine
+        conclude = conclusion_of(table, layer, because, overturn_if, wait_at=where)
         evidence = [] if index else _access(table, machine, segment.entity)
         # Encryption, thin volumes, snapshots and caches are between a device and its parts.
         prior = 0.0 if queue.above_parts else _UNREAD_PRIOR

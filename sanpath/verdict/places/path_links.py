@@ -3,8 +3,8 @@ imply.
 
 Every I/O crosses its links in both directions: the responses of writes travel with the data of reads, and the
 commands of reads with the data of writes. So the direction closer to its limit counts, even if the payload travels
-the other way. Uncounted parallel links share the load's bytes. Two different limits are rarely within a few percent
-of each other, so a plateau at the joint rate of these links still identifies them.
+the other way, and whoever fills it. Uncounted parallel links share the load's bytes. Two different limits are rarely
+within a few percent of each other, so a plateau at the joint rate of these links still identifies them.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def _counted(table: PlaceTable) -> Iterator[PathLink]:
     """The links that a switch counts."""
     by_entity: dict[str, list[tuple[float, FactRow]]] = {}
     for row in (*table.links, *table.opposite_links):
-        if (filled := filled_ratio(row)) is not None and row["on_loaded_path"] is not False:
+        if (filled := filled_ratio(row)) is not None:
             by_entity.setdefault(str(row["entity"]), []).append((filled, row))
     for entity, directions in by_entity.items():
         ratios, own_row = [filled for filled, _ in directions], directions[0][1]
@@ -111,8 +111,8 @@ def _counted(table: PlaceTable) -> Iterator[PathLink]:
         ceiling = number(row, "ceiling_bytes_per_second") or table.load.bytes_per_second
         words = f"{entity} is at {percent(filled)} of what a saturated link carries"
         if row["direction"] != table.load.direction:
-            payload = "answers" if table.load.direction == "write" else "commands"
-            words += f" in the {row['direction']} direction, with {payload} only"
+            crossing = "writes get their answers" if table.load.direction == "write" else "reads send their commands"
+            words += f" in the {row['direction']} direction, in which {crossing}"
         yield PathLink(
             entities=(entity,),
             side=row["side"],
