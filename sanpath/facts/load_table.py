@@ -9,7 +9,13 @@ from sanpath.facts.fabric.load_shares import IN_USE
 from sanpath.facts.host.cpu_quotas import cpu_quota_facts
 from sanpath.facts.host.device_share import device_share
 from sanpath.facts.host.planes import devices_of_load, planes_of
-from sanpath.facts.host.tested_machines import UnderTest, busiest_utilisation, device_names, platform
+from sanpath.facts.host.tested_machines import (
+    UnderTest,
+    busiest_utilisation,
+    device_names,
+    in_both_directions,
+    platform,
+)
 from sanpath.facts.load.load_events import SourceEvents, failed_ends
 from sanpath.facts.load.loads import LoadFacts, flat_beyond, flat_over_load
 from sanpath.facts.load.validity import validity_facts
@@ -61,7 +67,7 @@ def load_rows(
             "device_share": device_share(topology, load, tested_in.get(load.step)),
             "latency_ratio": load.latency_seconds / lightest.latency_seconds,
             "held_back": _is_limited_by_queue(topology, load, loads, tables["plane"]),
-            "busiest_utilisation": busiest_utilisation(links),
+            "busiest_utilisation": busiest_utilisation(in_both_directions(tables["link"], load.step, load.direction)),
             "usable_links": float(len(host_links)) if host_links else None,
             "busiest_link_share": max((number(row, "share") for row in host_links), default=None),
             "used_links": float(len(used)) if host_links else None,

@@ -293,8 +293,8 @@ def test_reads_and_writes_have_limits_of_their_own(tmp_path: Path) -> None:
 
 
 def test_the_limit_of_the_rarer_direction_is_a_cause_with_its_remedy(tmp_path: Path) -> None:
-    """Of 1,500 a second 500 are writes, which are limited to 500; the reads take 0.25 ms. A group has one row of facts,
-    in the direction that moves more, and they are about both."""
+    """Of 1,500 a second 500 are writes, which are limited to 500; the reads take 0.25 ms. The facts of a group stand
+    in one row, in the direction that moves more, and are about both."""
     san = grouped(tmp_path, {OWN: {WRITES: 500}})
     for n in (16, 64):
         read, below = Flow(1000, DEVICE_SECONDS), Flow(500, DEVICE_SECONDS)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from sanpath.diagnosis.model import Diagnosis
+from sanpath.facts.compute import compute
 from sanpath.facts.table import number
 from tests.support.recording import Number
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, Port, San
@@ -430,7 +431,10 @@ def test_writes_wait_for_answers_on_a_link_that_others_fill_with_reads(tmp_path:
         flow = {"write": Flow(ops, n / ops)}
         array = {"write": AtArray(0.00035)}
         san.step(f"t{n}", n, **flow, ports={"fc1/7": counted, "fc1/1": counted}, disk=flow, array=array)
-    verdict = judged(san.write()).verdict
+    recording = san.write()
+    (row, *_) = compute(recording).tables["load"]
+    assert number(row, "busiest_utilisation") == pytest.approx(415.2 / 425), "as rules see it"
+    verdict = judged(recording).verdict
     (bottleneck,) = verdict.bottlenecks
     assert (bottleneck.entity, bottleneck.direction) == (HOST_LINK, "read")
     assert "in the read direction, in which writes get their answers" in bottleneck.because[0]

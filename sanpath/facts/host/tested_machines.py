@@ -73,7 +73,7 @@ def under_test(
         devices = _devices(topology, step_loads, machines, step_samples)
         # Where a port of the step miscounts, it is not known which links are on the loaded path.
         miscounts = bool(links.select(step=step, miscounts=True))
-        busiest = None if miscounts else busiest_utilisation(links.select(step=step, on_loaded_path=True))
+        busiest = None if miscounts else busiest_utilisation(in_both_directions(links, step))
         result.append(
             UnderTest(
                 load=main,
@@ -86,6 +86,16 @@ def under_test(
             )
         )
     return result
+
+
+def in_both_directions(links: FactTable, step: str, direction: str | None = None) -> list[FactRow]:
+    """Return the rows, of both directions, of the links that carry the load, or only the I/Os of a direction.
+
+    Every I/O crosses its links in both: data, and commands or answers. Whatever fills a link the other way delays it.
+    """
+    in_step = links.select(step=step)
+    carry = {row["entity"] for row in in_step if row["on_loaded_path"] and direction in (None, row["direction"])}
+    return [row for row in in_step if row["entity"] in carry]
 
 
 def busiest_utilisation(links: Collection[FactRow]) -> float | None:
