@@ -26,6 +26,12 @@ _ESTIMATED_WAIT = "waits there, as the verdict estimates"
 """Description of a wait that no clock separates from the time around it."""
 _ABOVE_DEVICE = ("cgroup", "vdisk")
 """Kinds of entities that enforce their limits above a block device."""
+_FULL_LINK_WAIT = "waits for the saturated link"
+_LINK_WAITS = {
+    "credit_stall": "waits for transmit credit",
+    "retries": "waits until what was lost is sent again",
+}
+"""Kind of a bottleneck → what frames wait for at the link that it names, if that is not full."""
 
 
 def latency_budget(facts: Facts, load: LoadFacts, judged: Judgement | None) -> LatencyBudget:
@@ -41,9 +47,10 @@ def latency_budget(facts: Facts, load: LoadFacts, judged: Judgement | None) -> L
     if array is None and (response := response_time(load, row)) is not None:
         parts.append(_response_part(response, limiter, layer, cap))
     inside_parts = _array_parts(array, limiter, layer, cap) if array is not None else []
-    is_stalled = judged is not None and any(bottleneck.kind == "credit_stall" for bottleneck in judged.bottlenecks)
+    kinds = [bottleneck.kind for bottleneck in judged.bottlenecks] if judged is not None else []
+    wait_words = next((_LINK_WAITS[kind] for kind in kinds if kind in _LINK_WAITS), _FULL_LINK_WAIT)
     parts += [
-        *_fabric_parts(facts, load, array, below_seconds - _sum(inside_parts), limiter, is_stalled),
+        *_fabric_parts(facts, load, array, below_seconds - _sum(inside_parts), limiter, wait_words),
         *inside_parts,
     ]
     if judged is not None and limiter is not None:
@@ -104,9 +111,9 @@ def _response_part(row: FactRow, limiter: str | None, layer: str | None, cap: Bo
 
 
 def _fabric_parts(
-    facts: Facts, load: LoadFacts, array: FactRow | None, remaining: float, limiter: str | None, is_stalled: bool
+    facts: Facts, load: LoadFacts, array: FactRow | None, remaining: float, limiter: str | None, wait_words: str
 ) -> list[BudgetPart]:
-    """The transfer of a block, and the wait of its frames: for a full link, or for transmit credit."""
+    """The transfer of a block, and the wait of its frames. `wait_words`: for what, where a link limits."""
     rows = facts.tables["link"].select(step=load.step, direction=load.direction, on_loaded_path=True)
     busiest: Mapping[str, object] | None = max(rows, key=lambda row: number(row, "utilisation"), default=None)
     full = limiter if limiter is not None and limiter.startswith("link:") else None
@@ -129,7 +136,6 @@ def _fabric_parts(
     transfer = min(wire, spent) if wire is not None and is_delayed else spent
     parts = [_part("wire", "fabric", entity, transfer, None, f"transfer of a block, {clock_words}", method)]
     if spent > transfer:
-        wait_words = "waits for transmit credit" if is_stalled else "waits for the saturated link"
         description = (
             f"{wait_words}, {clock_words}" if full else f"transfer beyond what the wire needs, {clock_words}"
         )

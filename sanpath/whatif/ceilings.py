@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from sanpath.catalogue.capacity import Technology, counted_per_payload
 from sanpath.diagnosis.model import Interval
-from sanpath.facts.fabric.link_measures import wire_seconds
+from sanpath.facts.fabric.link_measures import filled_ratio, is_saturated, wire_seconds
 from sanpath.facts.facts import Facts
 from sanpath.facts.figures.model import BEATEN_RATIO
 from sanpath.facts.host.disk_limits import Rates, counted_operations
@@ -119,6 +119,7 @@ def _links(facts: Facts, load: LoadFacts, change: Change) -> list[Ceiling]:
     rows = facts.tables["link"].select(step=load.step, direction=load.direction)
     used = [row for row in rows if row["on_loaded_path"] is True]
     shared = [_as_shared(row, change, size, _parallel_links(row, used)) for row in used]
+    shared += _full_the_other_way(facts, load, change, used)
     if path_use is None or not (change.policies or path_use.in_turn or path_use.adapts):
         return shared
     rates = _rates(facts, load, change, size)
@@ -175,6 +176,25 @@ def _as_shared(row: FactRow, change: Change, size: float, parallel: int) -> Ceil
     # Bytes that the link counts beyond the frames of the test may belong to the test or to other hosts.
     without_others = (_available_bytes_per_second(row, change, size) or 0.0) / (number(row, "share") or 1.0)
     return Ceiling(entity, (ceiling * gain / size, max(ceiling * gain, without_others) / size), f"at {faster.name}")
+
+
+def _full_the_other_way(facts: Facts, load: LoadFacts, change: Change, used: Sequence[FactRow]) -> Iterator[Ceiling]:
+    """The ceilings of links that are full in the opposite direction, in which each I/O sends its command or gets its
+    answer. It waits in the queue of the data there, and becomes faster as they do."""
+    own = {row["entity"]: filled_ratio(row) or 0.0 for row in used}
+    for row in facts.tables["link"].select(step=load.step):
+        filled = filled_ratio(row)
+        is_own = row["direction"] == load.direction or row["entity"] not in own
+        if is_own or filled is None or not is_saturated(row) or filled <= own[row["entity"]] + COINCIDENT:
+            continue
+        full, foreign = number(row, "full_ratio"), number(row, "foreign_bytes_per_second")
+        available = number(row, "capacity_bytes_per_second") * full - foreign
+        faster = change.speeds.get(str(row["entity"]))
+        possible = faster.data_bytes_per_second * full - foreign if faster is not None else available
+        gain = possible / available if available > 0 else 1.0
+        speed = faster.name if faster is not None else row["speed"]
+        rate = load.ops_per_second / filled * gain
+        yield Ceiling(str(row["entity"]), (rate, rate), f"at {speed}, full of {row['direction']}s")
 
 
 def _as_spread(facts: Facts, change: Change, path_use: PathUse, rates: dict[str, float]) -> list[Ceiling]:

@@ -98,6 +98,14 @@ def test_links_that_may_lose_frames_are_not_called_saturated(tmp_path: Path) -> 
     assert text.startswith("As likely, on other paths: ")
 
 
+def test_frames_on_a_lossy_link_wait_for_no_saturated_link(tmp_path: Path) -> None:
+    found = plateau(tmp_path / "a", LOSS)
+    assert [bottleneck.kind for bottleneck in found.verdict.bottlenecks] == ["retries"]
+    waits = [part.what for budget in found.latency_budget for part in budget.parts if part.layer == "fabric"]
+    assert any("waits until what was lost is sent again" in what for what in waits), waits
+    assert not any("saturated" in what for what in waits)
+
+
 @pytest.mark.parametrize(("other_round_trip", "named"), [(0.3e-3, PAIR.replace("--", " - ")), (12e-3, "between")])
 def test_of_two_connections_that_is_named_on_whose_way_segments_queue(
     tmp_path: Path, other_round_trip: float, named: str

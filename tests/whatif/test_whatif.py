@@ -23,7 +23,7 @@ from sanpath.whatif.predict import Prediction, closed_loop
 from sanpath.whatif.what_if import WhatIf, what_if
 from tests.support.esx_san import DEVICE, EsxSan, over_first_path
 from tests.support.san import ARRAY_PORT, HOST_PORT, KIB, AtArray, Flow, San
-from tests.support.stories import NOTHING, SECOND_HBA, SECOND_TARGET, X, fast, published, recorded
+from tests.support.stories import COUNTED, NOTHING, SECOND_HBA, SECOND_TARGET, X, fast, published, recorded
 
 HOST, ARRAY = "switch_port:sw1/fc1/7", "switch_port:sw1/fc1/1"
 IDLE = {port.name: (1e6, NOTHING) for port in (HOST_PORT, ARRAY_PORT)}
@@ -126,6 +126,20 @@ def test_one_path_after_all_halves_what_two_carry(tmp_path: Path) -> None:
     side_by_side = last(in_turn(tmp_path / "b"), f"{DEVICE}.path_policy=fixed").predicted_ops_per_second
     assert side_by_side is not None
     assert side_by_side[1] == pytest.approx(6_297, rel=0.01)
+
+
+def test_writes_whose_answers_wait_on_a_link_full_of_reads_become_faster_with_it(tmp_path: Path) -> None:
+    """One write for ten reads: the link at 8GFC carries twice the reads, and the writes, which
+    wait in the same queue, become twice as many."""
+    san = San(tmp_path, ports=[HOST_PORT, fast(ARRAY_PORT)])
+    counted = {port.name: (COUNTED, 0.1 * COUNTED) for port in san.ports}
+    flows = {"read": Flow(X, 700 / X), "write": Flow(0.1 * X, 70 / (0.1 * X))}
+    san.step("mixed", 770, **flows, ports=counted, disk=flows, array={way: AtArray(0.00035) for way in flows})
+    steps = {step.direction: step for step in asked(san.write(), f"{HOST}.speed=8GFC").steps}
+    for way, flow in flows.items():
+        predicted = steps[way].predicted_ops_per_second
+        assert predicted is not None, way
+        assert predicted[1] == pytest.approx(2 * flow.ops, rel=0.03)
 
 
 @pytest.mark.parametrize(("policy", "most"), [("service_time", 1.5), ("queue_length", 1.5), ("round_robin", 1.03)])
