@@ -7,7 +7,7 @@ from math import isclose
 
 from sanpath.facts.fabric.load_shares import IN_USE
 from sanpath.facts.host.cpu_quotas import cpu_quota_facts
-from sanpath.facts.host.device_share import device_share
+from sanpath.facts.host.device_share import carried_ratio, device_share
 from sanpath.facts.host.planes import devices_of_load, planes_of
 from sanpath.facts.host.tested_machines import (
     UnderTest,
@@ -64,6 +64,7 @@ def load_rows(
             "flushes_in_flight": load.flushes_in_flight,
             "filled_ratio": load.filled_ratio(total),
             **_first_device(topology, load, tables["plane"]),
+            "carried_ratio": carried_ratio(topology, load, tested_in.get(load.step)),
             "device_share": device_share(topology, load, tested_in.get(load.step)),
             "latency_ratio": load.latency_seconds / lightest.latency_seconds,
             "held_back": _is_limited_by_queue(topology, load, loads, tables["plane"]),

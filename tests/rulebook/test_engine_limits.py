@@ -13,6 +13,7 @@ SHARED = [
     ("test-not-steady", "drift", "sanpath.verdict.evidence.step:DRIFT"),
     ("test-not-steady", "kept", "sanpath.verdict.evidence.step:RETAINED"),
     ("test-answered-by-cache", "most", "sanpath.verdict.evidence.step:_MEMORY_REACHED_RATIO"),
+    ("test-on-no-device", "few", "sanpath.verdict.evidence.step:_CARRIED_BY_NONE_RATIO"),
     ("test-answered-by-cache", "fastest", "sanpath.verdict.evidence.step:_MEMORY_SECONDS"),
     ("device-shared", "most", "sanpath.verdict.hypotheses.load:_SHARED_DEVICE_RATIO"),
     ("link-full", "full_share", "sanpath.facts.fabric.link_measures:FULL_RATIO"),

@@ -247,6 +247,22 @@ def test_what_waits_above_an_idle_device_does_not_wait_for_it(tmp_path: Path, at
     assert [b.kind for b in found.verdict.bottlenecks] == ["io_stack"], found.verdict.headline
 
 
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_a_test_that_no_device_of_its_machine_carries_is_none_of_the_storage(tmp_path: Path, share: float) -> None:
+    """fio makes a file in memory where a device name below /dev is mistyped, and does direct I/O on it."""
+
+    class Mistyped(Grouped):
+        def _device(self, at: float, *_: float) -> dict[str, Number]:
+            return Grouped._device(self, at, share)
+
+    about = {"direct": True}
+    san = Mistyped(tmp_path / "r.sanpath", ports=[], leave_out={"switch", "array", "disk"}, about=about)
+    found = reads(san, {2: 8000, 4: 16_000})
+    rules = {finding.rule for finding in found.findings if finding.outcome == "hit"}
+    assert ("test-on-no-device" in rules) == (share == 0)
+    assert (found.verdict.kind == "concurrency_limited") == (share == 1)
+
+
 def test_throughput_that_falls_with_more_ios_does_not_ask_for_more(tmp_path: Path) -> None:
     """With more than 8 outstanding the device thrashes."""
     verdict = reads(grouped(tmp_path, {}), {1: 2136, 8: 16_985, 32: 7_636, 128: 2086}, None).verdict

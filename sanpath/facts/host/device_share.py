@@ -1,4 +1,4 @@
-"""The share of a load's I/Os that reaches its target devices: a cache above them answers the rest."""
+"""The share of a load's I/Os that reaches its target devices, or any: a cache, or memory, answers the rest."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from math import isclose
 
 from sanpath.catalogue.values import FIO_PAST_THE_BLOCK_LAYER
-from sanpath.facts.host.tested_machines import UnderTest
+from sanpath.facts.host.port_utilisation import port_use
+from sanpath.facts.host.tested_machines import UnderTest, as_number
 from sanpath.facts.load.host_loads import level_by_name
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.samples.step_samples import StepSamples, gauge_or_rates
@@ -43,6 +44,29 @@ def device_share(topology: Topology, load: LoadFacts, tested: UnderTest | None) 
     is_whole = share <= 1 or (load.operation_bytes or 0.0) <= UNSPLIT_BYTES
     is_exact = (load.access.random_ratio == 1.0 and is_whole) or share < 1 / _MAX_MERGED
     return share if done is not None and is_exact else None
+
+
+def carried_ratio(topology: Topology, load: LoadFacts, tested: UnderTest | None) -> float | None:
+    """Return the most that may have left the memory of a load's machines: the bytes, in its direction, of all their
+    block devices and ports over its own. None: a machine's block devices are not read, or count nothing.
+
+    The path of an I/O need not be known for this: a file in memory, such as one that a mistyped device name makes
+    below /dev, is on no device.
+    """
+    machines = tested.machines if tested is not None else ()
+    if tested is None or not load.bytes_per_second or not machines or _passes_by(topology, load):
+        return None
+    moved = 0.0
+    for machine in machines:
+        disks = [tested.samples_of(disk) for disk in topology.related(machine, "attached_to", "lun")]
+        read = [samples for samples in disks if _rate(samples, "bytes", load.direction) is not None]
+        if not read:
+            return None
+        moved += sum(_rate(samples, "bytes", load.direction) or 0.0 for samples in read)
+        for port in topology.related(machine, "attached_to", "hba"):
+            use = port_use(topology, port, tested.samples_of(port), load.operation_bytes, at_host=True)
+            moved += as_number(use[f"bytes_per_second_{load.direction}"]) or 0.0
+    return moved / load.bytes_per_second
 
 
 def _without_journal(load: LoadFacts, at_device: float, own: float, most: float) -> float:

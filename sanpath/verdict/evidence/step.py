@@ -29,6 +29,9 @@ rise at first, as caches warm. If it falls, a resource was used up."""
 _MEMORY_REACHED_RATIO, _MEMORY_SECONDS = 0.5, 5e-6
 """Share of a load's I/Os that reach its devices, and latency, below which memory answers it, as in the rule
 `test-answered-by-cache`."""
+_CARRIED_BY_NONE_RATIO = 0.1
+"""Share of a load's bytes that all devices and ports of its machines carry, below which it ends in memory, as in the
+rule `test-on-no-device`."""
 
 
 def answered_by_memory(facts: Facts, load: LoadFacts) -> bool:
@@ -36,7 +39,10 @@ def answered_by_memory(facts: Facts, load: LoadFacts) -> bool:
     load that mostly waits for flushes does test the storage."""
     if load.flushes_in_flight > load.in_flight_measured:
         return False
-    share = facts.row_of(load)["device_share"]
+    row = facts.row_of(load)
+    share, carried = row["device_share"], row["carried_ratio"]
+    if row["direct"] and isinstance(carried, float) and carried < _CARRIED_BY_NONE_RATIO:
+        return True
     return (isinstance(share, float) and share < _MEMORY_REACHED_RATIO) or load.latency_seconds < _MEMORY_SECONDS
 
 
