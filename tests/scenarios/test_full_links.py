@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from sanpath.diagnosis.model import Diagnosis
-from sanpath.facts.compute import compute
 from sanpath.facts.table import number
 from tests.support.recording import Number
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, Port, San
@@ -395,50 +394,6 @@ def test_a_continuous_run_without_marks_is_cut_into_the_steps_it_had(
     assert found.verdict.from_step == "part 4"
     assert "800 outstanding I/Os / 6,250 IOPS" in found.verdict.headline
     assert all(any("did not mark its steps" in note for note in s.valid) for s in found.steps)
-
-
-@pytest.mark.parametrize("full", ["read", "write"])
-def test_what_waits_for_its_answers_on_a_full_link_is_held_by_that_link(tmp_path: Path, full: str) -> None:
-    """Seven reads a three writes, or the other way round, share what is in flight. The link is full in the direction
-    of the many; the answers and commands of the few follow that data and wait as long. The array is calm."""
-    few = "write" if full == "read" else "read"
-    latency = 800 / (X * 10 / 7)
-    counted = (COUNTED, COUNTED * 3 / 7) if full == "read" else (COUNTED * 3 / 7, COUNTED)
-    san = San(tmp_path, leave_out={"disk"})
-    san.step(
-        "mixed",
-        800,
-        **{full: Flow(X, latency), few: Flow(X * 3 / 7, latency)},  # type: ignore[arg-type]
-        ports={"fc1/7": counted, "fc1/1": counted},
-        array={full: AtArray(0.00035), few: AtArray(0.00035)},
-    )
-    found = judged(san.write())
-    assert [(one.entity, one.direction) for one in found.verdict.bottlenecks] == [(HOST_LINK, full)]
-    (step,) = found.steps
-    assert step.verdict.bottlenecks[0].entity == HOST_LINK
-    budget = next(one for one in found.latency_budget if one.direction == few)
-    waits = max(budget.parts, key=lambda part: part.seconds[1])
-    assert (waits.entity, waits.layer) == (HOST_LINK, "fabric")
-
-
-def test_writes_wait_for_answers_on_a_link_that_others_fill_with_reads(tmp_path: Path) -> None:
-    """The test only writes. The link is full of reads that are not its own: those of another user, or of snapshots
-    and RAID of its own host, which read before they write."""
-    san = San(tmp_path)
-    ops = 0.2 * X
-    counted = (COUNTED, 0.2 * COUNTED)
-    for n in (32, 128):
-        flow = {"write": Flow(ops, n / ops)}
-        array = {"write": AtArray(0.00035)}
-        san.step(f"t{n}", n, **flow, ports={"fc1/7": counted, "fc1/1": counted}, disk=flow, array=array)
-    recording = san.write()
-    (row, *_) = compute(recording).tables["load"]
-    assert number(row, "busiest_utilisation") == pytest.approx(415.2 / 425), "as rules see it"
-    verdict = judged(recording).verdict
-    (bottleneck,) = verdict.bottlenecks
-    assert (bottleneck.entity, bottleneck.direction) == (HOST_LINK, "read")
-    assert "in the read direction, in which writes get their answers" in bottleneck.because[0]
-    assert not any("none was seen" in words for words in bottleneck.overturn_if), "all of the bytes are another's"
 
 
 @pytest.mark.parametrize(("written", "is_named"), [(True, True), (False, False)], ids=["both ways", "one way"])

@@ -78,6 +78,22 @@ def test_a_connection_ends_at_the_initiator_that_has_its_address(tmp_path: Path)
     assert all("sw2/" in entity for entity in bottleneck.elements)
 
 
+def test_links_of_the_other_fabric_lost_nothing_where_that_of_the_lossy_connection_is_not_read(
+    tmp_path: Path,
+) -> None:
+    """sw2, which the connection with lost segments crosses, is not read."""
+
+    class Unread(OnTwoFabrics):
+        def _configuration(self, out: RecordingBuilder) -> None:
+            super()._configuration(out)
+            out.entity("config", "hba", "esx7/eth1")
+            out.configure_link("hba:esx7/eth1 attached_to host:esx7")
+            out.entity("config", "array_port", "fa1/eth1")
+
+    (bottleneck, *_) = plateau(tmp_path / "a", LOSS, of=Unread, ports=PORTS).verdict.bottlenecks
+    assert (bottleneck.kind, bottleneck.elements) == ("retries", (f"tcp_connection:{PAIR}",))
+
+
 def test_no_link_is_innocent_if_the_ends_of_a_lossy_connection_are_unknown(tmp_path: Path) -> None:
     """The other one loses a ninth of its share, and its ends are known."""
 

@@ -72,8 +72,8 @@ def _is_rate_limited(topology: Topology, loads: Sequence[LoadFacts]) -> bool | N
     """Return whether a rate was set for any job of a step. The outstanding I/Os of both directions are compared with
     those configured, and jobs of the other direction may be the ones with a rate. None: not every job tells."""
     jobs = list(dict.fromkeys(job for load in loads for job in load.jobs))
-    told = [_attributes(topology, job, is_only=len(jobs) == 1).get("rate_limited") for job in jobs]
-    return any(told) or (None if None in told or not told else False)
+    reported = [_attributes(topology, job, is_only=len(jobs) == 1).get("rate_limited") for job in jobs]
+    return any(reported) or (None if None in reported or not reported else False)
 
 
 def _file_cache_answers(load: LoadFacts, direct: bool | None, write_through: bool | None) -> bool | None:

@@ -216,7 +216,7 @@ def _loss_weight(table: PlaceTable, ratio: float, connection: FactRow) -> float:
     alone_ratio = 1.0
     if round_trip:
         without_queue = number(connection, "round_trip_seconds_min") / round_trip
-        alone_ratio = min(1.0, max(without_queue, _no_queue_ratio(table)))
+        alone_ratio = min(1.0, max(without_queue, _no_queue_ratio(table, connection)))
     unusual_ratio = min(1.0, log(max(ratio, _MIN_RATIO) / _MIN_RATIO) / log(_HARMLESS_RATIO / _MIN_RATIO))
     # A receiver that has more unread data than is in transit does not wait for a lost segment.
     on_the_way, unread = carried * round_trip, number(connection, "unread_bytes")
@@ -225,11 +225,12 @@ def _loss_weight(table: PlaceTable, ratio: float, connection: FactRow) -> float:
     return max(_ratio_weight(ratio), most + min(0.0, 4 * log(max(round_trips, _MIN_RATIO))))
 
 
-def _no_queue_ratio(table: PlaceTable) -> float:
-    """Share of the time in which no link of the path can have a queue, because its port sends arriving frames at
-    once. 0: not every link is counted."""
-    rows = [*table.on_path, *table.opposite_links]
-    if table.uncounted or not table.on_path or any(row["utilisation"] is None for row in rows):
+def _no_queue_ratio(table: PlaceTable, connection: FactRow) -> float:
+    """Share of the time in which no link that a connection crosses can have a queue, because its port sends arriving
+    frames at once. 0: not every link is counted. All links of the path, if its ends are not known."""
+    crossed = _links_between_ends(table, {str(connection["entity"])})
+    rows = [row for row in (*table.on_path, *table.opposite_links) if crossed is None or row["entity"] in crossed]
+    if table.uncounted or not rows or any(row["utilisation"] is None for row in rows):
         return 0.0
     return max(0.0, 1 - max(filled_ratio(row) or 0.0 for row in rows))
 
@@ -248,7 +249,8 @@ def _retransmitted(table: PlaceTable) -> Iterator[Claim]:
     """A claim if host or array retransmitted TCP segments.
 
     They prove the loss; error counters show its place: a link, or a port of the host if no link was read. Without
-    such counters, all links of the path are named. If no port is known either, the claim names the connection.
+    such counters, all links of the path are named. If no port is known either, or only links that other connections
+    cross, the claim names the connection.
     """
     again = [each for machine in _SENDER_TABLES for each in _retransmissions(table, machine) if each[1] > 0]
     links = _crossed(table, [row for row in table.links if row["technology"] == "ethernet"])
@@ -257,7 +259,7 @@ def _retransmitted(table: PlaceTable) -> Iterator[Claim]:
     if not again:
         return
     weight, ratio, sender = max(again)
-    places = _loss_places(table, entities, ratio) if entities else [] if table.links else _worst_connection(table)
+    places = _loss_places(table, entities, ratio) if entities else _worst_connection(table)
     if not places:
         return
     entity, *others = places
@@ -279,16 +281,21 @@ def _crossed(table: PlaceTable, links: list[FactRow]) -> list[FactRow]:
         lost[str(row["entity"])] = max(lost.get(str(row["entity"]), 0.0), number(row, "retransmit_ratio"))
     least = _CLEARLY_LOSSY_RATIO * max(lost.values(), default=0.0)
     lossy = {entity for entity, ratio in lost.items() if ratio >= least > 0}
-    ends = set(_ends(table, lossy))
-    if (None, None) in ends:
-        return links
-    crossed = {
+    crossed = _links_between_ends(table, lossy)
+    return links if crossed is None else [row for row in links if row["entity"] in crossed]
+
+
+def _links_between_ends(table: PlaceTable, connections: Iterable[str]) -> set[str] | None:
+    """The read links that these TCP connections cross. None: the ends of one are not known, or there is none."""
+    ends = set(_ends(table, connections))
+    if not ends or (None, None) in ends:
+        return None
+    return {
         cable.id
         for path in table.paths
         if not ends.isdisjoint(((path.hba, path.array_port), (path.hba, None), (None, path.array_port)))
         for cable in path.cables
     }
-    return [row for row in links if row["entity"] in crossed] or links
 
 
 def _ends(table: PlaceTable, connections: Iterable[str]) -> Iterator[tuple[str | None, str | None]]:
