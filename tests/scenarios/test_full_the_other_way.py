@@ -1,4 +1,4 @@
-"""Links that are full in the direction opposite to the data, in which every I/O sends its command or gets its answer."""
+"""Links that are full in the direction opposite to the data: commands or answers go there."""
 
 from __future__ import annotations
 
