@@ -223,7 +223,9 @@ def _short_action(fix: Fix) -> str:
 
 
 def _distinct_texts(texts: Iterable[str]) -> str:
-    return " ".join(dict.fromkeys(texts))
+    """The texts, each once, without those that another one contains."""
+    different = dict.fromkeys(texts)
+    return " ".join(t for t in different if not any(t != other and t.rstrip(".") in other for other in different))
 
 
 def _merged_commands(commands: Sequence[tuple[str, ...]], disruption: Disruption) -> tuple[str, ...]:

@@ -53,6 +53,13 @@ def test_what_limits_comes_first_then_the_test_then_risks() -> None:
     assert [step.number for step in steps] == [1, 2, 3]
 
 
+def test_a_step_of_two_findings_says_once_what_both_say() -> None:
+    longer = fix("a", action="Enlarge", verify="It is gone; reads take longer.", undo="The size and the engine.")
+    shorter = fix("b", action="Enlarge", verify="It is gone.", undo="The size.")
+    (step,) = plan([finding("a", longer), finding("b", shorter)], VERDICT)
+    assert (step.verify, step.undo) == (longer.verify, longer.undo)
+
+
 def test_a_free_remedy_comes_before_a_restart() -> None:
     steps = plan([finding("a", fix("reboot", "host"), fix("at once"), fix("buy", "outage"))], VERDICT)
     assert commands(steps) == ["at once", "reboot", "buy"]
