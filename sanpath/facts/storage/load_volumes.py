@@ -53,6 +53,7 @@ def path_pair_rows(
             "bytes_ratio": load.bytes_per_second / float(row["bytes_per_second"])
             if row["bytes_per_second"]
             else None,
+            "bytes_error_ratio": load.sampling_error(int(row["windows"] or 0)),
         }
 
 
