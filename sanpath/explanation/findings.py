@@ -210,7 +210,7 @@ def _in_context(finding: Finding, limits: bool, verdict: Verdict, relieved: str 
     if finding.role == "cause" and not limits:
         finding = replace(finding, role="information")
     if finding.role in ("cause", "risk"):
-        finding = replace(finding, in_this_run=_in_this_run(finding, limits, verdict, relieved, why))
+        finding = replace(finding, in_this_run=in_this_run(finding, limits, verdict, relieved, why))
     if not limits:
         return replace(finding, relieves=relieved)
     gain = None
@@ -221,7 +221,7 @@ def _in_context(finding: Finding, limits: bool, verdict: Verdict, relieved: str 
     return replace(finding, role="cause" if finding.role == "risk" else finding.role, gain=gain)
 
 
-def _in_this_run(finding: Finding, limits: bool, verdict: Verdict, relieved: str | None, why: str) -> str:
+def in_this_run(finding: Finding, limits: bool, verdict: Verdict, relieved: str | None, why: str) -> str:
     """Words for whether the finding limits this run. Deviating from a list of good practice does not make a setting a
     cause."""
     if limits:
@@ -237,7 +237,8 @@ def _in_this_run(finding: Finding, limits: bool, verdict: Verdict, relieved: str
     if not verdict.bottlenecks:
         return f"it does not limit this run: {KIND_WORDS[verdict.kind]}"
     first = verdict.bottlenecks[0]
-    if first.entity == finding.entity:
+    if named := [b for b in verdict.bottlenecks if finding.entity in (b.entity, *b.coincident)]:
+        first = replace(named[0], entity=finding.entity)
         of_step = {verdict.from_step, WHOLE_RUN} & set(finding.steps)
         if of_step and finding.direction in (first.direction, *_BOTH_DIRECTIONS):
             return f"it is not why {short_name(first.entity)} limits this run"

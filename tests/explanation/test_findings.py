@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from sanpath.explanation.findings import NamedEntities
+from sanpath.explanation.findings import NamedEntities, in_this_run
+from sanpath.rulebook.model import Finding
 from sanpath.rulebook.rule_files import find_rule, load_rulebook
 from sanpath.topology.resolve import resolve
 from tests.support.stories import diagnosed, recorded
@@ -44,3 +45,13 @@ def test_a_finding_is_about_what_limits_only_if_it_explains_that_kind_of_limit(
     judged_by = find_rule(load_rulebook(), rule)
     finding = replace(found.findings[0], rule=rule, entity=entity, direction=first.direction)
     assert named.has(finding, judged_by.each, judged_by.cause_of) == limits
+
+
+@pytest.mark.parametrize("place", ["entity", "coincident"])
+def test_no_element_that_limits_together_with_another_is_said_not_to_limit(place: str) -> None:
+    """A finding about an earlier step, in which the element was only busy."""
+    verdict = diagnosed("published").verdict
+    (bottleneck,) = verdict.bottlenecks
+    entity = bottleneck.entity if place == "entity" else bottleneck.coincident[0]
+    busy = Finding("link-busy", "-", "risk", "medium", entity, "read", ("t8",), "hit", {}, "-", "-", (), None)
+    assert in_this_run(busy, False, verdict, None, "") == "this run is limited by its read direction in step t800"
