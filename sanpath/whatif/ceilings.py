@@ -58,8 +58,8 @@ def ceilings(facts: Facts, load: LoadFacts, change: Change, r0: Interval | None)
 def unloaded_interval(facts: Facts, load: LoadFacts, change: Change, lightest: LoadFacts | None) -> Interval | None:
     """Latency without a queue in seconds, [low, high]. None: unknown.
 
-    Low is the time of the array and one transfer, high is the latency of the lightest step. `lightest`: a step of the
-    same I/O in which no element was full.
+    Low is the time of the array, one transfer and the shortest round trip; high is the latency of the lightest step,
+    and no less than transfer and round trip. `lightest`: a step of the same I/O in which no element was full.
     """
     wire, wire_before = wire_times(facts, load, change)
     array_times = [
@@ -68,7 +68,8 @@ def unloaded_interval(facts: Facts, load: LoadFacts, change: Change, lightest: L
         if other_load.comparable(load)
         and (row := array_time(other_load, array_side(facts.topology, other_load, facts.tables))) is not None
     ]
-    low = min(array_times) + wire if array_times and wire is not None else None
+    way = _shortest_round_trip(facts, load)
+    low = min(array_times) + wire + way if array_times and wire is not None else None
     high = None
     if lightest is not None:
         slower = wire - wire_before if wire is not None and wire_before is not None else 0.0
@@ -76,7 +77,15 @@ def unloaded_interval(facts: Facts, load: LoadFacts, change: Change, lightest: L
     if low is None or high is None:
         single = low if high is None else high
         return None if single is None or single <= 0 else (single, single)
-    return (min(low, high), high) if high > 0 else (low, low)
+    return (min(low, high), max(high, wire + way if wire and way else 0.0)) if high > 0 else (low, low)
+
+
+def _shortest_round_trip(facts: Facts, load: LoadFacts) -> float:
+    """Seconds of the shortest round trip between the host and its target, which no setting shortens. 0: not read."""
+    rows = facts.tables["tcp_connection"].select(direction=load.direction)
+    read = [row["round_trip_seconds_min"] for row in rows if row["on_loaded_path"]]
+    known = [float(each) for each in read if isinstance(each, float)]
+    return min(known) if known and len(known) == len(read) else 0.0
 
 
 def wire_times(facts: Facts, load: LoadFacts, change: Change) -> tuple[float | None, float | None]:
