@@ -201,6 +201,27 @@ def test_held_back(options: dict[str, str], limited: bool) -> None:
 
 
 @pytest.mark.parametrize(
+    ("options", "requested"),
+    [
+        ({"rw": "randread", "rate_iops": "400,100"}, 800.0),
+        ({"rw": "randwrite", "rate_iops": "400,100"}, 200.0),
+        ({"rw": "randrw", "rate_iops": "400,100"}, 1000.0),
+        ({"rw": "randrw", "rate_iops": "150"}, 600.0),
+        ({"rw": "randrw", "rate_iops": "300,"}, None),
+        ({"rw": "randrw", "rate": "1m,2m", "bs": "4k"}, 2 * 3 * 256.0),
+        ({"rw": "randrw"}, None),
+        ({"rw": "randread", "rate_iops": "0"}, None),
+        ({"rate_iops": "100"}, 200.0),
+    ],
+)
+def test_the_rates_of_both_directions_together_are_requested(
+    options: dict[str, str], requested: float | None
+) -> None:
+    """Of two processes. fio holds each direction to its rate, whatever the mix."""
+    assert result(2, **options).requested_ops_per_second == requested
+
+
+@pytest.mark.parametrize(
     ("names", "block_devices"),
     [
         ("/dev/sdb", True),
