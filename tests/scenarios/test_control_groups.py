@@ -11,7 +11,7 @@ import pytest
 from sanpath.diagnosis.model import Diagnosis, Finding
 from sanpath.facts.compute import compute
 from sanpath.model import DIRECTIONS, Scalar
-from sanpath_collectors.linux_host.tables import CGROUP, LUN
+from sanpath_collectors.linux_host.tables import CGROUP, HBA, LUN
 from tests.support.recording import Number, RecordingBuilder
 from tests.support.san import KIB, Flow, San
 from tests.support.stories import judged
@@ -247,11 +247,23 @@ def test_what_waits_above_an_idle_device_does_not_wait_for_it(tmp_path: Path, at
     assert [b.kind for b in found.verdict.bottlenecks] == ["io_stack"], found.verdict.headline
 
 
-@pytest.mark.parametrize("share", [0.0, 1.0])
-def test_a_test_that_no_device_of_its_machine_carries_is_none_of_the_storage(tmp_path: Path, share: float) -> None:
-    """fio makes a file in memory where a device name below /dev is mistyped, and does direct I/O on it."""
+@pytest.mark.parametrize(("share", "port_is_read"), [(0.0, True), (1.0, True), (0.0, False)])
+def test_a_test_that_no_device_of_its_machine_carries_is_none_of_the_storage(
+    tmp_path: Path, share: float, port_is_read: bool
+) -> None:
+    """fio makes a file in memory where a device name below /dev is mistyped, and does direct I/O on it. If no port is
+    read, the file may be on a server."""
 
     class Mistyped(Grouped):
+        def _configuration(self, out: RecordingBuilder) -> None:
+            Grouped._configuration(self, out)
+            out.source("net", "linux_host", HBA)
+            out.entity("net", "hba", "eth0", "db7/eth0", attributes={"technology": "ethernet"})
+            out.configure_link("hba:db7/eth0 attached_to host:db7")
+            for at in range(int(self.steps[-1].end) + 2) if port_is_read else ():
+                out.poll("net", at)
+                out.samples("net", HBA, at, {"eth0": {"bytes_rx_total": at, "bytes_tx_total": at}})
+
         def _device(self, at: float, *_: float) -> dict[str, Number]:
             return Grouped._device(self, at, share)
 
@@ -259,8 +271,8 @@ def test_a_test_that_no_device_of_its_machine_carries_is_none_of_the_storage(tmp
     san = Mistyped(tmp_path / "r.sanpath", ports=[], leave_out={"switch", "array", "disk"}, about=about)
     found = reads(san, {2: 8000, 4: 16_000})
     rules = {finding.rule for finding in found.findings if finding.outcome == "hit"}
-    assert ("test-on-no-device" in rules) == (share == 0)
-    assert (found.verdict.kind == "concurrency_limited") == (share == 1)
+    assert ("test-on-no-device" in rules) == (share == 0 and port_is_read)
+    assert (found.verdict.kind == "concurrency_limited") == ("test-on-no-device" not in rules)
 
 
 def test_throughput_that_falls_with_more_ios_does_not_ask_for_more(tmp_path: Path) -> None:

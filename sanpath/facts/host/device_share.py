@@ -48,7 +48,7 @@ def device_share(topology: Topology, load: LoadFacts, tested: UnderTest | None) 
 
 def carried_ratio(topology: Topology, load: LoadFacts, tested: UnderTest | None) -> float | None:
     """Return the most that may have left the memory of a load's machines: the bytes, in its direction, of all their
-    block devices and ports over its own. None: a machine's block devices are not read, or count nothing.
+    block devices and ports over its own. None: no block device of a machine is read, or none of its ports.
 
     The path of an I/O need not be known for this: a file in memory, such as one that a mistyped device name makes
     below /dev, is on no device.
@@ -60,12 +60,16 @@ def carried_ratio(topology: Topology, load: LoadFacts, tested: UnderTest | None)
     for machine in machines:
         disks = [tested.samples_of(disk) for disk in topology.related(machine, "attached_to", "lun")]
         read = [samples for samples in disks if _rate(samples, "bytes", load.direction) is not None]
-        if not read:
+        uses = [
+            port_use(topology, port, tested.samples_of(port), load.operation_bytes, at_host=True)
+            for port in topology.related(machine, "attached_to", "hba")
+        ]
+        by_port = [as_number(use[f"bytes_per_second_{load.direction}"]) for use in uses]
+        # An I/O may leave the machine without a block device: to a file server.
+        if not read or all(rate is None for rate in by_port):
             return None
         moved += sum(_rate(samples, "bytes", load.direction) or 0.0 for samples in read)
-        for port in topology.related(machine, "attached_to", "hba"):
-            use = port_use(topology, port, tested.samples_of(port), load.operation_bytes, at_host=True)
-            moved += as_number(use[f"bytes_per_second_{load.direction}"]) or 0.0
+        moved += sum(rate or 0.0 for rate in by_port)
     return moved / load.bytes_per_second
 
 
