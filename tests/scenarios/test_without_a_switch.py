@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import inf
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,8 @@ from tests.support.stories import judged
 
 PAYLOAD = 409.6e6
 """Bytes a second of 64 KiB blocks through 4GFC: 97.7 % of what a full link reads, less headers."""
+ETHERNET_OPS = 1e9 / 8 * 0.95 / (64 * KIB)
+"""Reads of 64 KiB a second through a full link of 1 Gb/s, whose frames take a twentieth."""
 SECOND_TARGET = Port("fc1/2", "CT1.FC0", "524a937000000002", host="")
 SECOND = Port("fc1/8", "vmhba3", "21000024ff000002", host="esx7")
 
@@ -155,3 +158,30 @@ def test_a_port_whose_switch_is_known_carries_as_much_as_one_whose_switch_is_not
         array = {"read": AtArray(0.0003, san=None)}
         san.step(f"q{in_flight}", in_flight, read=Flow(ops, in_flight / ops), array=array)
     assert judged(san.write()).verdict.grade == "C"
+
+
+def test_a_port_and_the_cable_in_it_are_one_link(tmp_path: Path) -> None:
+    """The agent of the switch, whose port runs at 1 Gb/s, does not answer any more. The host's port can do 100, and
+    counts its own bytes. One path is used: there are no paths in turn."""
+
+    class PortCounts(San):
+        def _configuration(self, out: RecordingBuilder) -> None:
+            San._configuration(self, out)
+            out.source("esx7", "linux_host", HBA)
+            about = {"technology": "ethernet", "speed_bits_per_second": 100e9}
+            out.entity("esx7", "hba", "vmhba2", "esx7/vmhba2", {"wwpn": (HOST_PORT.wwpn,)}, about)
+            for at in range(int(self.steps[-1].end) + 2):
+                out.poll("esx7", at)
+                moved = round(1.02 * ETHERNET_OPS * 64 * KIB * at)
+                out.samples("esx7", HBA, at, {"vmhba2": {"bytes_rx_total": moved, "bytes_tx_total": at}})
+
+    ports = [replace(HOST_PORT, speed=1, capable=100), replace(ARRAY_PORT, speed=100, capable=100)]
+    san = PortCounts(tmp_path / "a", ports=ports, technology="ethernet", unanswered={"sw1": (18.0, inf)})
+    for n in (1, 16, 64):
+        ops = min(ETHERNET_OPS, n / 1.5e-3)
+        flow = {"read": Flow(ops, n / ops)}
+        counted = {port.name: (1.05 * ops * 64 * KIB, 1e4) for port in ports}
+        san.step(f"t{n}", n, **flow, disk=flow, array={"read": AtArray(0.0003, san=None)}, ports=counted)
+    suspects = judged(san.write()).verdict.suspects
+    assert suspects[0].kind == "link"
+    assert "path_policy" not in {suspect.kind for suspect in suspects}
