@@ -47,7 +47,8 @@ def test_writes_wait_for_answers_on_a_link_that_others_fill_with_reads(tmp_path:
     for n in (32, 128):
         flow = {"write": Flow(ops, n / ops)}
         array = {"write": AtArray(0.00035)}
-        san.step(f"t{n}", n, **flow, ports={"fc1/7": counted, "fc1/1": counted}, disk=flow, array=array)
+        ports = {"fc1/7": counted, "fc1/1": counted}
+        san.step(f"t{n}", n, write=flow["write"], ports=ports, disk=flow, array=array)
     recording = san.write()
     (row, *_) = compute(recording).tables["load"]
     assert number(row, "busiest_utilisation") == pytest.approx(415.2 / 425), "as rules see it"

@@ -181,7 +181,8 @@ def test_a_port_and_the_cable_in_it_are_one_link(tmp_path: Path) -> None:
         ops = min(ETHERNET_OPS, n / 1.5e-3)
         flow = {"read": Flow(ops, n / ops)}
         counted = {port.name: (1.05 * ops * 64 * KIB, 1e4) for port in ports}
-        san.step(f"t{n}", n, **flow, disk=flow, array={"read": AtArray(0.0003, san=None)}, ports=counted)
+        array = {"read": AtArray(0.0003, san=None)}
+        san.step(f"t{n}", n, read=flow["read"], disk=flow, array=array, ports=counted)
     suspects = judged(san.write()).verdict.suspects
     assert suspects[0].kind == "link"
     assert "path_policy" not in {suspect.kind for suspect in suspects}

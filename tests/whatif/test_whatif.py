@@ -134,7 +134,8 @@ def test_writes_whose_answers_wait_on_a_link_full_of_reads_become_faster_with_it
     san = San(tmp_path, ports=[HOST_PORT, fast(ARRAY_PORT)])
     counted = {port.name: (COUNTED, 0.1 * COUNTED) for port in san.ports}
     flows = {"read": Flow(X, 700 / X), "write": Flow(0.1 * X, 70 / (0.1 * X))}
-    san.step("mixed", 770, **flows, ports=counted, disk=flows, array={way: AtArray(0.00035) for way in flows})
+    array = {way: AtArray(0.00035) for way in flows}
+    san.step("mixed", 770, read=flows["read"], write=flows["write"], ports=counted, disk=flows, array=array)
     steps = {step.direction: step for step in asked(san.write(), f"{HOST}.speed=8GFC").steps}
     for way, flow in flows.items():
         predicted = steps[way].predicted_ops_per_second
