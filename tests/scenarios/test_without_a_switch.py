@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from sanpath.diagnosis.model import Diagnosis
+from sanpath.model import Scalar
 from sanpath_collectors.linux_host.tables import HBA
 from tests.support.recording import Number, RecordingBuilder
 from tests.support.san import ARRAY_PORT, HOST_PORT, KIB, AtArray, Flow, Port, San
@@ -168,7 +169,7 @@ def test_a_port_and_the_cable_in_it_are_one_link(tmp_path: Path) -> None:
         def _configuration(self, out: RecordingBuilder) -> None:
             San._configuration(self, out)
             out.source("esx7", "linux_host", HBA)
-            about = {"technology": "ethernet", "speed_bits_per_second": 100e9}
+            about: dict[str, Scalar] = {"technology": "ethernet", "speed_bits_per_second": 100e9}
             out.entity("esx7", "hba", "vmhba2", "esx7/vmhba2", {"wwpn": (HOST_PORT.wwpn,)}, about)
             for at in range(int(self.steps[-1].end) + 2):
                 out.poll("esx7", at)
