@@ -9,7 +9,7 @@ import pytest
 
 from sanpath.diagnose import diagnose
 from sanpath.diagnosis.model import Diagnosis
-from tests.support.half_read import COUNTED_BYTES, CountingHost, FarSwitchRead, HalfRead
+from tests.support.half_read import COUNTED_BYTES, CountingHost, FarSwitchRead, HalfRead, SpeedOfInitiator
 from tests.support.recording import Number
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, Port, San
 from tests.support.stories import NOTHING, SECOND_HBA, SECOND_TARGET, X, fast
@@ -127,3 +127,18 @@ def test_the_initiator_on_a_switch_that_is_not_read_is_in_a_row_with_no_other_fu
     (bottleneck,) = diagnose(san.write()).verdict.bottlenecks
     assert bottleneck.entity == f"hba:esx7/{SECOND_HBA.device}"
     assert {"link:esx7/vmhba2--sw1/fc1/7", "link:sw1/fc1/1--fa1/CT0.FC0"} <= set(bottleneck.coincident)
+
+
+@pytest.mark.parametrize("speed", [4, 8])
+@pytest.mark.parametrize("is_reported", [True, False])
+def test_a_link_runs_at_the_speed_of_its_initiator(tmp_path: Path, speed: float, is_reported: bool) -> None:
+    """Its switch answered only once, so it counts nothing and tells no speed in any step: the initiator's does, or
+    else what it supports. 409.6 MB/s of payload are all that 4GFC carries."""
+    port = replace(HOST_PORT, speed=speed, capable=8 if is_reported else speed)
+    san = SpeedOfInitiator(tmp_path / "a.sanpath", ports=[port, fast(ARRAY_PORT)], switch_every=1000)
+    san.is_reported = is_reported
+    for in_flight in (16, 128):
+        san.step(f"t{in_flight}", in_flight, read=Flow(X, in_flight / X), array={"read": AtArray(4e-4)}, seconds=30)
+    verdict = diagnose(san.write()).verdict
+    named = [bottleneck.entity for bottleneck in verdict.bottlenecks if bottleneck.kind == "link"]
+    assert named == ["link:esx7/vmhba2--sw1/fc1/7"] * (speed == 4)

@@ -72,3 +72,18 @@ class CountingHost(HalfRead):
             out.samples(
                 "esx7", HBA, second, {d: moved | {"link_speed_bits_per_second": bits} for d, bits in speeds.items()}
             )
+
+
+@dataclass(slots=True)
+class SpeedOfInitiator(San):
+    """A SAN whose initiators report the speed at which they run. `is_reported`: they do."""
+
+    is_reported: bool = True
+
+    def _configuration(self, out: RecordingBuilder) -> None:
+        San._configuration(self, out)
+        for port in self.ports if self.is_reported else ():
+            if port.host:
+                about: dict[str, Scalar] = {"speed_bits_per_second": 1e9 * (port.speed or 0)}
+                out.source(port.host, "linux_host")
+                out.entity(port.host, "hba", port.device, ids={"wwpn": (port.wwpn,)}, attributes=about)

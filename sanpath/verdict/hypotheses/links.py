@@ -10,7 +10,7 @@ from functools import partial
 from math import log
 
 from sanpath.diagnosis.model import Next
-from sanpath.facts.fabric.capacities import capacity_at
+from sanpath.facts.fabric.capacities import capacity_at, is_speed_read
 from sanpath.facts.fabric.link_measures import is_saturated
 from sanpath.facts.fabric.links import is_faster
 from sanpath.facts.fabric.load_shares import IN_USE
@@ -105,8 +105,7 @@ def _evidence(table: PlaceTable, link: PathLink, use_probability: float) -> Iter
     """Evidence for and against a full link. `use_probability`: that the test uses it."""
     weight = limit_weight(link.filled, link.error, NO_BURSTS if link.is_steady else BURSTS)
     if link.cables:
-        port = table.facts.topology.entities[link.cables[0].switch_port]
-        is_speed_known = port.kind == "switch_port" or port.attributes.get("speed_bits_per_second") is not None
+        is_speed_known = is_speed_read(table.facts.topology, table.facts.tables["link"], link.cables[0])
         least = _MIN_UNCOUNTED_WEIGHTS[str(link.side)] if is_speed_known else _MIN_CAPABLE_ONLY_WEIGHT
         yield Evidence(link.words, max(weight, least))
         yield Evidence("their bytes were not measured", SELDOM)
