@@ -28,12 +28,13 @@ class Disk:
 @dataclass(slots=True)
 class OnDisks(San):
     """fio on the host db7 reads from several disks, which it names. `later`: the disks from the second step on, where
-    they differ. `volumes`: logical volumes on all of them, with an equal part of the I/Os each, which it
+    they differ. `volumes`: devices of this `kind` on all of them, with an equal part of the I/Os each, which it
     names instead."""
 
     disks: Mapping[str, Disk] = field(default_factory=dict)
     later: Mapping[str, Disk] = field(default_factory=dict)
     volumes: tuple[str, ...] = ()
+    kind: str = "other dm"
 
     def _configuration(self, out: RecordingBuilder) -> None:
         out.configure_link("load:fio runs_on host:db7")
@@ -46,7 +47,7 @@ class OnDisks(San):
             if not self.volumes:
                 out.configure_link(f"load:fio targets lun:db7/{name}")
         for volume in self.volumes:
-            out.entity("db7", "lun", volume, f"db7/{volume}", {"device": (volume,)}, {"kind": "other dm"})
+            out.entity("db7", "lun", volume, f"db7/{volume}", {"device": (volume,)}, {"kind": self.kind})
             out.link("db7", "attached_to", (("lun", volume), ("host", "db7")))
             out.configure_link(f"load:fio targets lun:db7/{volume}")
             for name in self.disks:
@@ -70,10 +71,12 @@ class OnDisks(San):
         return {metric: round(value) for metric, value in counters.items()} | {"in_flight": round(in_flight)}
 
 
-def reads(folder: Path, in_flight: int, *, volumes: tuple[str, ...] = (), **disks: Disk) -> Diagnosis:
+def reads(
+    folder: Path, in_flight: int, *, volumes: tuple[str, ...] = (), kind: str = "other dm", **disks: Disk
+) -> Diagnosis:
     """Reads of 4 KiB, `in_flight` of them outstanding."""
     unread = {"switch", "array", "disk"}
-    san = OnDisks(folder / "r.sanpath", ports=[], leave_out=unread, disks=disks, volumes=volumes)
+    san = OnDisks(folder / "r.sanpath", ports=[], leave_out=unread, disks=disks, volumes=volumes, kind=kind)
     ops = sum(disk.ops for disk in disks.values())
     san.step("s", in_flight, block=4 * KIB, read=Flow(ops, in_flight / ops))
     return judged(san.write())
@@ -141,6 +144,19 @@ def test_the_disks_of_a_volume_have_their_slots(tmp_path: Path, sdb: Disk) -> No
     full = {"lun:db7/sda"} | ({"lun:db7/sdb"} if sdb.depth == 8 else set())
     assert queues() == full
     assert queues("dm-3") == full
+
+
+@pytest.mark.parametrize(
+    ("sdb_seconds", "full", "slots"), [(0.663e-3, "lun:db7/sda", 64), (3.413e-3, "lun:db7/dm-0", 128)]
+)
+def test_a_path_has_slots_of_its_own(tmp_path: Path, sdb_seconds: float, full: str, slots: int) -> None:
+    """A multipath map sends as many reads over sda as over sdb. sda takes 64 of its 106 at a time, however many slots
+    are free on sdb. If both paths are as full, the map is."""
+    sda, sdb = Disk(31_000, 3.413e-3, 64), Disk(31_000, sdb_seconds, 64)
+    outstanding = round(sum(disk.ops * disk.latency for disk in (sda, sdb)))
+    found = reads(tmp_path, outstanding, volumes=("dm-0",), kind="multipath map", sda=sda, sdb=sdb)
+    queue = next(suspect for suspect in found.verdict.suspects if suspect.kind == "lun")
+    assert (queue.entity, queue.because) == (full, (f"{slots} of {slots} slots are in use",))
 
 
 def test_volumes_that_share_a_disk_have_its_slots_once(tmp_path: Path) -> None:

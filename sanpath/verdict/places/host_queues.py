@@ -219,9 +219,17 @@ def _slots_inside_clock(facts: Facts, rows: Sequence[FactRow]) -> Iterator[_Slot
     """The slots of each device of a load, if I/Os take them while the clock of its block layer runs. `rows`: one for
     each device."""
     for row in rows:
-        for device in facts.tables["device"].select(step=row["step"], entity=row["entity"])[:1]:
-            depth = number(device, "queue_depth")
-            yield _Slots(str(row["entity"]), min(depth, number(device, "in_flight")), depth)
+        in_flight, depth = _in_flight_and_slots(facts, row)
+        yield _Slots(str(row["entity"]), min(depth, in_flight), depth)
+
+
+def _in_flight_and_slots(facts: Facts, row: FactRow) -> tuple[float, float]:
+    """I/Os of both directions at a device, and its slots, 0: unknown. `row`: that of its clock in one direction."""
+    for device in facts.tables["device"].select(step=row["step"], entity=row["entity"])[:1]:
+        return number(device, "in_flight"), number(device, "queue_depth")
+    both = facts.tables["plane"].select(step=row["step"], plane=row["plane"], entity=row["entity"])
+    in_flight = {str(each["direction"]): number(each, "in_flight_measured") for each in both}
+    return sum(in_flight.values()), number(row, "queue_depth")
 
 
 def _device_queue(facts: Facts, load: LoadFacts, last: HostQueue) -> HostQueue | None:
@@ -233,13 +241,19 @@ def _device_queue(facts: Facts, load: LoadFacts, last: HostQueue) -> HostQueue |
     above = last.below
     if above.plane not in planes.BLOCK_LAYERS or not above.in_flight:
         return None
-    by_parts, rows = _admitted_by_parts(facts, load, last), _devices(facts, load, last)
-    if by_parts is None:
-        # Several volumes may share a device, which counts once.
-        parts = (part for row in rows for part in _with_slots(facts, load, row))
-        rows = list({str(part["entity"]): part for part in parts}.values())
+    by_parts, uppers = _admitted_by_parts(facts, load, last), _devices(facts, load, last)
+    # Several volumes may share a device, which counts once.
+    parts = (part for row in uppers for part in _with_slots(facts, load, row))
+    rows = list({str(part["entity"]): part for part in parts}.values())
+    of_paths = _are_paths(facts, uppers, rows)
+    if by_parts is not None and not of_paths:
+        rows = uppers
     names = [str(row["entity"]) for row in sorted(rows, key=lambda row: -number(row, "in_flight_measured"))]
     slots, by_slots = _admitted_by_slots(facts, last, rows)
+    if of_paths and by_slots is not None:
+        # The clock of a path includes the wait for its slots.
+        by_slots *= (by_parts or last.admitted) / last.admitted
+        by_parts = None
     estimates = [admitted for admitted in (by_slots, by_parts) if admitted is not None]
     if not estimates:
         return None
@@ -258,7 +272,17 @@ def _device_queue(facts: Facts, load: LoadFacts, last: HostQueue) -> HostQueue |
         others_admitted=others_admitted,
         above_parts=by_parts is not None,
     )
-    return _of_fullest(queue, list(_slots_inside_clock(facts, rows))) if queue.devices > 1 else queue
+    queue = _of_fullest(queue, list(_slots_inside_clock(facts, rows))) if queue.devices > 1 else queue
+    if of_paths and queue.in_slots is None:
+        return replace(queue, entity=last.entity, devices=last.devices, as_full=())
+    return queue
+
+
+def _are_paths(facts: Facts, uppers: Sequence[FactRow], rows: Sequence[FactRow]) -> bool:
+    """Whether these devices are the paths of multipath maps. `uppers`: those of the load."""
+    known = facts.topology.entities
+    are_maps = all(known[str(row["entity"])].attributes.get("kind") == MULTIPATH_MAP for row in uppers)
+    return are_maps and bool(rows) and not {row["entity"] for row in uppers} & {row["entity"] for row in rows}
 
 
 def _admitted_by_slots(facts: Facts, last: HostQueue, rows: Sequence[FactRow]) -> tuple[float | None, float | None]:
@@ -272,18 +296,18 @@ def _admitted_by_slots(facts: Facts, last: HostQueue, rows: Sequence[FactRow]) -
     tables = facts.tables
     offered = admitted = slots = 0.0
     for row in rows:
-        device = next(iter(tables["device"].select(step=row["step"], entity=row["entity"])), None)
-        if device is None or not device["queue_depth"] or not device["in_flight"]:
+        in_flight, depth = _in_flight_and_slots(facts, row)
+        if not in_flight or not depth:
             return None, None
         both = tables["plane"].select(step=row["step"], plane=row["plane"], entity=row["entity"])
         operations = sum({str(each["direction"]): number(each, "ops_per_second") for each in both}.values())
-        waiting = max(0.0, number(device, "in_flight") - number(device, "queue_depth"))
+        waiting = max(0.0, in_flight - depth)
         # A coarse clock may show no time for short I/Os.
         seconds = number(row, "latency_seconds")
         share = 1 - waiting / operations / seconds if seconds else 1.0
         offered += number(row, "in_flight_measured")
         admitted += number(row, "in_flight_measured") * max(_MIN_ADMITTED_SHARE, share)
-        slots += number(device, "queue_depth")
+        slots += depth
     return slots or None, last.admitted * admitted / offered if admitted < offered else None
 
 
@@ -324,16 +348,19 @@ def devices_with_unread_slots(facts: Facts, load: LoadFacts) -> list[str]:
 
 
 def _with_slots(facts: Facts, load: LoadFacts, row: FactRow) -> list[FactRow]:
-    """The row of a device with slots: the row itself, or, if its device has no queue, the rows of its parts, provided
-    that these carry all its I/Os."""
+    """The row of a device with slots: the row itself, or, if its device has no queue or its paths have slots of their
+    own, the rows of its parts, provided that these carry all its I/Os."""
     topology, entity = facts.topology, str(row["entity"])
-    if topology.entities[entity].attributes.get("kind") not in WITHOUT_QUEUE:
+    kind = topology.entities[entity].attributes.get("kind")
+    if kind not in (*WITHOUT_QUEUE, MULTIPATH_MAP):
         return [row]
     parts = set(topology.members(entity, "lun"))
     rows = facts.tables["plane"].select(step=load.step, direction=load.direction, plane=row["plane"])
     own = [part for part in rows if part["entity"] in parts]
     operations = sum(number(part, "ops_per_second") for part in own)
     if not operations >= _WHOLE_PLANE_SHARE * number(row, "ops_per_second") > 0:
+        return [row]
+    if kind == MULTIPATH_MAP and not all(part["queue_depth"] for part in own):
         return [row]
     return [each for part in own for each in _with_slots(facts, load, part)]
 
