@@ -147,3 +147,63 @@ def test_a_time_that_is_split_for_reads_alone_is_not_compared_with_that_of_write
         )
     against = [words for suspect in judged(san.write()).verdict.suspects for words in suspect.against]
     assert not [words for words in against if "spend" in words]
+
+
+def test_what_serves_ios_at_a_rate_takes_a_time_for_each_even_alone(tmp_path: Path) -> None:
+    """Only 3,500 a second, with 64 outstanding and with 128; the array takes 1 ms for each. Whatever serves one
+    every 286 µs needs as long for one that is alone; a queue does not. With two outstanding, an I/O spends 60 µs
+    outside the array, or 340."""
+
+    def of_others(alone_seconds: float) -> float:
+        steps = [(2, 2 / (1e-3 + alone_seconds)), (64, 3_500.0), (128, 3_500.0)]
+        found = read_steps(tmp_path / f"{alone_seconds}", steps, AtArray(1e-3, san=ON_WIRE), software=1e-6)
+        return likelihood(found, "cannot_tell")
+
+    assert of_others(6e-5) < of_others(3.4e-4) / 3
+
+
+def test_what_delays_one_direction_alone_is_no_place_of_both(tmp_path: Path) -> None:
+    """Below the machine's disk writes take 18 ms, and reads 0.9 ms or as long: adapter, driver and links with room
+    serve both alike, an array need not. Nobody reads the array's times."""
+
+    def of_array(name: str, read_seconds: float) -> float:
+        san = San(tmp_path / name, leave_out={"array_samples"}, guest_queue_depth=None)
+        san.ports = [fast(port) for port in san.ports]
+        for part in (0.5, 1.0):
+            flows = {"read": Flow(6500, part * read_seconds), "write": Flow(6500, part * 0.018)}
+            counted = 6500 * (4 * 2076.0 + 52)
+            san.step(
+                f"q{part}",
+                round(sum(flow.ops * flow.latency for flow in flows.values())),
+                block=8 * KIB,
+                read=flows["read"],
+                write=flows["write"],
+                ports={port.name: (counted, counted) for port in san.ports},
+                disk=flows,
+                seconds=30,
+            )
+        return likelihood(judged(san.write()), "bottleneck", "array:fa1")
+
+    one, both = of_array("one", 0.0009), of_array("both", 0.018)
+    assert one > max(0.8, both + 0.05)
+
+
+def test_a_service_time_that_grows_with_the_ios_inside_is_a_wait(tmp_path: Path) -> None:
+    """128 of the disk's 128 slots are in use, and as many I/Os wait above. The array takes 1.7 times as long for 128
+    as for 64: they wait for what is behind its controllers, although its own queue is empty."""
+    arrays = [AtArray(n, san=ON_WIRE) for n in (0.0029, 0.005, 0.005)]
+    san = San(tmp_path / "a", guest_queue_depth=128)
+    san.ports = [fast(port) for port in san.ports]
+    for (n, ops), array in zip([(64, 21_000.0), (128, 24_700.0), (256, 24_700.0)], arrays, strict=True):
+        counted = ops * (4 * 2076 + 52)
+        san.step(
+            f"q{n}",
+            n,
+            block=8 * KIB,
+            read=Flow(ops, n / ops),
+            ports={port.name: (counted, NOTHING) for port in san.ports},
+            disk={"read": Flow(ops, min(128, n) / ops)},
+            array={"read": array},
+            seconds=30,
+        )
+    assert [bottleneck.entity for bottleneck in judged(san.write()).verdict.bottlenecks] == ["array:fa1"]

@@ -27,7 +27,7 @@ from sanpath.verdict.hypotheses.claim import (
     taken_from_others,
 )
 from sanpath.verdict.hypotheses.queues import array_utilisation_evidence
-from sanpath.verdict.hypotheses.unread_queues import below_last_clock, free_slots_evidence, slots_are_unread
+from sanpath.verdict.hypotheses.unread_queues import below_last_clock, idle_alone_evidence
 from sanpath.verdict.places.host_queues import DEPTH_ERROR, below_queues
 from sanpath.verdict.places.processors import follows_load, is_background_busy
 from sanpath.verdict.places.table import PlaceTable
@@ -66,9 +66,10 @@ _PROCESSORS = ("controller_busy_ratio", _CORE)
 _WRITE_CACHE = "write_cache_used_ratio"
 _MEDIA = "media_busy_ratio"
 _READ_PARTS = ("controller_busy_ratio", _MEDIA)
-_EMPTY_QUEUE_RATIO, _QUEUE_SHOWS_NOTHING = 0.1, log(0.2)
+_EMPTY_QUEUE_RATIO, _QUEUE_SHOWS_NOTHING = 0.1, log(0.5)
 """Largest ratio of queue time to service time at which an array's own queue shows nothing; and the share of saturated
-arrays with such a queue, because the wait for their media is part of the service time."""
+arrays with such a queue if their service time has grown. It grows where I/Os wait for media, journal or mirror behind
+the controllers, and the queue is in front of these: either may be full."""
 _QUEUE_TO_SERVICE = 2.0
 """Ratio of queue to service time from which I/Os wait for the controllers, not for the media, unless the service time
 has grown by `_SERVICE_GROWTH`."""
@@ -129,9 +130,8 @@ def _before_clock(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:
     yield from _outside_tcp(table)
     yield from _read_late(table)
     between = below_last_clock(table)
-    idles = slots_are_unread(table) and not _serves_one_at_a_time(table, between)
-    if idles and (single := free_slots_evidence(table, between)) is not None and single.weight > 0:
-        yield replace(single, weight=-single.weight)
+    if not _serves_one_at_a_time(table, between):
+        yield from idle_alone_evidence(table, between)
     processors = _utilisations(table, row, *_PROCESSORS)
     if (full := max(processors, key=lambda evidence: evidence.weight, default=None)) is not None:
         yield replace(full, weight=full.weight * _BEFORE_CLOCK)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence, Set
+from dataclasses import replace
 from math import exp, log
 from statistics import fmean
 
@@ -48,7 +49,7 @@ _HELD_MORE_WEIGHT = -4.0
 """Log-odds of a full unread queue if clearly more I/Os were below it in another step. sanpath's own choice, 1 to 55,
 because its depth may have been changed since, or the array's times may be means that include others' I/Os."""
 _ONE_DIRECTION_WEIGHT = -2.5
-"""Smallest log-odds of a queue of both directions if I/Os of one of them wait far longer: sanpath's own choice, 1 to
+"""Smallest log-odds of a place of both directions if I/Os of one of them wait far longer: sanpath's own choice, 1 to
 12, because a scheduler may let reads pass writes, and a cache may answer reads above the queue."""
 _MAX_NUMBER_WEIGHT = 2.5
 """Largest weight, either way, of the number of I/Os below a queue if rates and times change: sanpath's own choice, 12
@@ -198,12 +199,15 @@ def _compared_evidence(
     if (found := free_slots_evidence(table, explains, of_adapter=of_adapter)) is not None and found.weight < 0:
         yield found
     yield from _number_evidence(table, explains, of_adapter=of_adapter)
-    yield from _direction_evidence(table, explains, of_adapter=of_adapter)
+    yield from one_direction_evidence(table, explains, of_adapter=of_adapter)
 
 
-def _direction_evidence(table: PlaceTable, explains: frozenset[int], *, of_adapter: bool) -> Iterator[Evidence]:
-    """Evidence against a queue that reads and writes share, from I/Os of the other direction that spend less time
-    there: all wait equally long for a slot. None if the clocks of the two directions differ."""
+def one_direction_evidence(
+    table: PlaceTable, explains: frozenset[int], *, of_adapter: bool = False
+) -> Iterator[Evidence]:
+    """Evidence against a place that reads and writes share, such as a queue, from I/Os of the other direction that
+    spend less time there: all wait equally long for a slot, an adapter or a driver. None if the clocks of the two
+    directions differ."""
     kinds = {table.segments[index].kind for index in explains}
     own, shares_queues = table.seconds(explains), _same_queues(table, of_adapter=of_adapter)
     for other in table.opposite_direction:
@@ -307,6 +311,14 @@ def free_slots_evidence(table: PlaceTable, explains: frozenset[int], *, of_adapt
     seconds = duration(sum(segment.middle for segment in between))
     words = f"with {outstanding(round(in_flight))}, {seconds} pass between the two measurements"
     return Evidence(words, fmean(free_slots_weight(min(1.0, max(0.0, share)), served_alone) for share in bounds))
+
+
+def idle_alone_evidence(table: PlaceTable, explains: frozenset[int]) -> Iterator[Evidence]:
+    """Evidence against a limit between the clocks that is no queue, from a step in which a few I/Os spend hardly any
+    time there: whatever serves I/Os at a rate needs a time for each, even if it is alone (utilisation law)."""
+    found = free_slots_evidence(table, explains)
+    if found is not None and found.weight > 0:
+        yield replace(found, weight=-found.weight)
 
 
 def _min_in_flight(table: PlaceTable) -> float:

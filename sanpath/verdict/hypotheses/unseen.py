@@ -12,7 +12,13 @@ from sanpath.verdict.evidence.tail import tail_weight
 from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Evidence, conclusion_of
 from sanpath.verdict.hypotheses.drives import SLOW_RATIO, drives_of_load, times_of_peers
 from sanpath.verdict.hypotheses.tcp_windows import reports_windows
-from sanpath.verdict.hypotheses.unread_queues import host_is_unread, waits_with_free_slots
+from sanpath.verdict.hypotheses.unread_queues import (
+    below_last_clock,
+    host_is_unread,
+    idle_alone_evidence,
+    one_direction_evidence,
+    waits_with_free_slots,
+)
 from sanpath.verdict.places.device_rates import share_a_limit
 from sanpath.verdict.places.host_queues import WITHOUT_QUEUE, HostQueue, works_on_ios
 from sanpath.verdict.places.scaling import fewest_bytes_of_same_ops
@@ -61,13 +67,16 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     if window_bytes:
         words = f"up to {window_bytes / 1e3:,.0f} kB are unacknowledged at once, which a TCP window may limit"
         evidence.append(Evidence(words, 0.0))
+    between = below_last_clock(table)
     for index in sorted(gaps):
         gap = frozenset({index})
         prior, others = _prior(table, index, window_bytes), elsewhere - gap
         place = _place(table, index)
-        yield Claim(
-            "unseen", None, gap, evidence, prior=prior, verdict="cannot_tell", may_explain=others, place=place
-        )
+        of_gap = [*evidence, *(idle_alone_evidence(table, between) if index in between else ())]
+        if table.arrays:
+            # Without a known array, it is among what is unseen, and it may take longer for one direction.
+            of_gap += one_direction_evidence(table, gap, of_adapter=True)
+        yield Claim("unseen", None, gap, of_gap, prior=prior, verdict="cannot_tell", may_explain=others, place=place)
 
 
 def _place(table: PlaceTable, index: int) -> str:
