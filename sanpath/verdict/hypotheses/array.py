@@ -66,10 +66,10 @@ _PROCESSORS = ("controller_busy_ratio", _CORE)
 _WRITE_CACHE = "write_cache_used_ratio"
 _MEDIA = "media_busy_ratio"
 _READ_PARTS = ("controller_busy_ratio", _MEDIA)
-_EMPTY_QUEUE_RATIO, _QUEUE_SHOWS_NOTHING = 0.1, log(0.5)
+_EMPTY_QUEUE_RATIO, _QUEUE_SHOWS_NOTHING = 0.1, log(0.4)
 """Largest ratio of queue time to service time at which an array's own queue shows nothing; and the share of saturated
-arrays with such a queue if their service time has grown. It grows where I/Os wait for media, journal or mirror behind
-the controllers, and the queue is in front of these: either may be full."""
+arrays with such a queue if their service time has grown: sanpath's own choice, 2 to 3. It grows where I/Os wait for
+media, journal or mirror behind the controllers, and the queue is in front of these: either may be full."""
 _QUEUE_TO_SERVICE = 2.0
 """Ratio of queue to service time from which I/Os wait for the controllers, not for the media, unless the service time
 has grown by `_SERVICE_GROWTH`."""
