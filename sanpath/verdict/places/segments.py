@@ -55,6 +55,8 @@ _SHORTEST_SERVICE_SECONDS = 100e-6
 _LONG_SHARE = 0.15
 """Share of arrays whose service time is longer than their kind needs, without being a wait: a mirror at a distance, a
 rebuild, failing media."""
+_MIRROR_SHARE = 0.05
+"""The part of that share in which only writes take longer: mirrors. Reads wait for a rebuild or failing media, too."""
 _BETWEEN = "between the host's and the array's clock"
 _OUTSIDE_TCP = "between the host's and the array's clock, without the time in TCP"
 _UNREAD = "arrived at the host, and not read yet, by TCP's clock"
@@ -120,7 +122,8 @@ def segments(
         # An array's service time may contain the wait for its media, which a step with fewer I/Os would show.
         is_array_clock = segment.kind == "array_service" and segment.source == ARRAY_CLOCK
         may_hide_wait = is_array_clock and lighter_segment is None
-        hidden, likelihood = _service_with_wait(segment, load, transfer) if may_hide_wait else (0.0, 1.0)
+        of_reads = _service_of_reads(facts, load) if may_hide_wait else inf
+        hidden, likelihood = _service_with_wait(segment, load, transfer, of_reads) if may_hide_wait else (0.0, 1.0)
         result.append(
             replace(
                 segment,
@@ -186,13 +189,33 @@ def _without_waits(facts: Facts, load: LoadFacts) -> list[LatencySegment]:
     return [*(_host_queue(facts, load, queue) for queue in queues), *lower]
 
 
-def _service_with_wait(segment: LatencySegment, load: LoadFacts, transfer: float) -> tuple[float, float]:
+def _service_with_wait(
+    segment: LatencySegment, load: LoadFacts, transfer: float, of_reads: float
+) -> tuple[float, float]:
     """`hidden_wait_probability` and `service_likelihood` of a service time that may include a wait. `transfer`:
-    seconds of a block on the wire."""
+    seconds of a block on the wire. `of_reads`: service time of the reads beside these writes: arrays acknowledge
+    writes from their cache, so that they need no longer."""
     hidden = _filled_probability(load.ops_per_second * segment.middle, *_SERVED_AT_ONCE)
+    usual, log_error = segment.usual_service
+    long_share = _MIRROR_SHARE if of_reads <= usual else _LONG_SHARE
+    segment = replace(segment, usual_service=(min(usual, of_reads), log_error))
     alone = max(segment.middle - transfer, segment.usual_service[0])  # Large blocks take longer.
-    is_long = _LONG_SHARE * exp((segment.usual_service[0] - alone) / _LONG_SECONDS)
-    return _SERVICE_INCLUDES_WAIT * hidden, is_long + (1 - _LONG_SHARE) * segment.likelihood_of(alone)
+    is_long = long_share * exp((segment.usual_service[0] - alone) / _LONG_SECONDS)
+    return _SERVICE_INCLUDES_WAIT * hidden, is_long + (1 - long_share) * segment.likelihood_of(alone)
+
+
+def _service_of_reads(facts: Facts, load: LoadFacts) -> float:
+    """Service time by the array's own clock of the reads that a job does beside its writes, in seconds; infinite:
+    unknown."""
+    beside = [other for other in facts.loads_in(load.step) if other.entity == load.entity and other is not load]
+    times = [
+        segment.middle
+        for other in beside
+        if other.direction == "read"
+        for segment in _without_waits(facts, other)
+        if segment.kind == "array_service" and segment.source == ARRAY_CLOCK
+    ]
+    return min(filter(None, times), default=inf)
 
 
 def _filled_probability(inside: float, few: float, many: float) -> float:
