@@ -21,6 +21,7 @@ from sanpath.verdict.hypotheses.unread_queues import (
 )
 from sanpath.verdict.places.device_rates import share_a_limit
 from sanpath.verdict.places.host_queues import WITHOUT_QUEUE, HostQueue, works_on_ios
+from sanpath.verdict.places.path_links import path_links
 from sanpath.verdict.places.scaling import fewest_bytes_of_same_ops
 from sanpath.verdict.places.table import PlaceTable
 
@@ -73,8 +74,8 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         prior, others = _prior(table, index, window_bytes), elsewhere - gap
         place = _place(table, index)
         of_gap = [*evidence, *(idle_alone_evidence(table, between) if index in between else ())]
-        if table.arrays:
-            # Without a known array, it is among what is unseen, and it may take longer for one direction.
+        if table.arrays and path_links(table):
+            # Array and links take longer for one direction: where they are not known, they are among what is unseen.
             of_gap += one_direction_evidence(table, gap, of_adapter=True)
         yield Claim("unseen", None, gap, of_gap, prior=prior, verdict="cannot_tell", may_explain=others, place=place)
 

@@ -56,7 +56,7 @@ _LONG_SHARE = 0.15
 """Share of arrays whose service time is longer than their kind needs, without being a wait: a mirror at a distance, a
 rebuild, failing media."""
 _MIRROR_SHARE = 0.05
-"""The part of that share in which only writes take longer: mirrors. Reads wait for a rebuild or failing media, too."""
+"""The part of that share in which only writes take longer: mirrors. A rebuild or failing media delay reads, too."""
 _BETWEEN = "between the host's and the array's clock"
 _OUTSIDE_TCP = "between the host's and the array's clock, without the time in TCP"
 _UNREAD = "arrived at the host, and not read yet, by TCP's clock"
