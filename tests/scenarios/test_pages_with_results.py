@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import fill
 
 import pytest
 
 from sanpath.diagnosis.model import Diagnosis
+from sanpath.errors import UsageError
 from sanpath.model import SourceEntity
 from sanpath.registry import result_reader
+from sanpath.views.step_notes import step_notes
 from tests.support.fio_text import fio_text, import_text, likelihoods
 
 IOSTAT = """Device            r/s     w/s     rkB/s     wkB/s   rrqm/s   wrqm/s  r_await  w_await  aqu-sz  %util
@@ -37,6 +40,39 @@ def test_a_result_that_lost_its_indentation_keeps_its_devices(tmp_path: Path) ->
     text = fio_text(device_us=15_000)
     flat = "".join(f"{line.lstrip()}\n" for line in text.splitlines())
     found = [likelihoods(in_folder(tmp_path, name, each)) for name, each in (("plain", text), ("flat", flat))]
+    assert found[0] == found[1]
+
+
+def test_a_result_with_less_indentation_keeps_its_latencies(tmp_path: Path) -> None:
+    """The figures of a direction are not indented by more than the lines of the job."""
+    text = fio_text()
+    shallow = text.replace("\n     lat (", "\n  lat (")
+    found = [in_folder(tmp_path, name, each).verdict for name, each in (("plain", text), ("shallow", shallow))]
+    assert shallow != text
+    assert found[0] == found[1]
+
+
+def test_a_part_of_a_page_may_be_quoted(tmp_path: Path) -> None:
+    """Prose, and a report of which the markdown quotes some lines only."""
+    prose = "".join(f"Line {number} of what was tried before.\n" for number in range(20))
+    processors = ">avg-cpu:  %user   %nice %system %iowait  %steal   %idle\n  1.0  0.0  1.0  0.0  0.0  98.0\n"
+    table = f"{IOSTAT}sdc 0.00 0.00 0.00 0.00 0.00 0.00 0.00 0.00 0.00 0.00\n"
+    quoted = "".join(f">{line}\n" for line in table.splitlines())
+    plain = in_folder(tmp_path, "plain", table)
+    page = in_folder(tmp_path, "page", f"{prose}{processors}{quoted}")
+    assert [step.directions["read"].ops_per_second for step in page.steps] == [2000.0]
+    assert plain.verdict.suspects == page.verdict.suspects
+
+
+def test_an_entry_that_a_mail_program_has_wrapped_is_read(tmp_path: Path) -> None:
+    """The lines were filled to 72 characters, whatever they were before."""
+    text = fio_text(cpu="")
+    header, banner, *entry = text.splitlines()
+    filled = "\n".join(f"> {line}" for line in fill(" ".join(line.strip() for line in entry), 72).splitlines())
+    found = [
+        in_folder(tmp_path, name, each).steps[0].directions["read"]
+        for name, each in (("plain", text), ("filled", f"> {header}\n> {banner}\n{filled}\n"))
+    ]
     assert found[0] == found[1]
 
 
@@ -168,3 +204,70 @@ def test_an_engine_serves_one_io_at_a_time(
     if is_hit:
         assert found.verdict.bottlenecks[0].entity == "host:db1"
         assert found.summary.action == "Let the generator reach its queue depth"
+
+
+def cut_before(text: str, begin: str) -> str:
+    return text[: text.index(begin)]
+
+
+@pytest.mark.parametrize("option", ["fsync=1", "fdatasync=1", "fsync=0"])
+def test_the_time_that_ios_leave_is_that_of_the_flushes(tmp_path: Path, option: str) -> None:
+    """1,192 writes a second of 0.33 ms, each with a flush whose time fio 3.1 does not print: 0.51 of each 0.84 ms."""
+    command = f"# fio --name=job --rw=randwrite --ioengine=sync --{option} --bs=4k"
+    text = fio_text(ops=1_192, latency_us=326.6, depth=1, flush_us=1, levels="1=100.0%", engine="sync")
+    without = "".join(
+        line for line in text.splitlines(keepends=True) if "sync (" not in line and "fsync/" not in line
+    )
+    found = in_folder(tmp_path, "result", f"{command}\n{without}")
+    flushes = found.steps[0].in_flight.flushes
+    assert flushes == pytest.approx(0.61 if option != "fsync=0" else 0.0, abs=0.005)
+    assert ("test-uses-file-cache" in hits(found)) is (option == "fsync=0")
+    assert (found.summary.verdict == "The load waits for flushes: 0.6 outstanding at any time") is bool(flushes)
+
+
+def test_a_copy_without_a_count_has_as_many_ios_as_its_iops_and_its_bytes_allow(tmp_path: Path) -> None:
+    """fio 3.1 prints 21.99 MiB as "21.0MiB": bytes over the block size are 5 % too few."""
+    text = """job: (g=0): rw=write, bs=(R) 2300B-2300B, (W) 2300B-2300B, (T) 2300B-2300B, ioengine=sync, iodepth=1
+fio-3.1
+job: (groupid=0, jobs=1): err= 0: pid=7: Mon Jun 15 21:10:40 2026
+  write: IOPS=1192, BW=2678KiB/s (2742kB/s)(21.0MiB/8411msec)
+     lat (usec): min=1, max=6381, avg=326.60, stdev= 4.20
+"""
+    found = import_text(tmp_path, text)
+    assert found.steps[0].directions["write"].ops_per_second == pytest.approx(1192.3, abs=0.5)
+
+
+def test_the_block_size_of_a_copy_without_a_header_is_the_only_possible_one(tmp_path: Path) -> None:
+    """117.4 MB/s of 111 to 112 IOPS are 1 MiB, within what is rounded."""
+    text = """job: (groupid=0, jobs=1): err= 0: pid=7: Mon Jun 15 21:10:40 2026
+  read: IOPS=111, BW=112MiB/s (117MB/s)(13.1GiB/120138msec)
+     lat (msec): min=63, max=254, avg=143.01, stdev=15.87
+"""
+    found = import_text(tmp_path, text).steps[0].directions["read"]
+    assert found.bytes_per_second / found.ops_per_second == pytest.approx(2**20, rel=1e-6)
+
+
+def test_a_mixed_job_that_is_cut_before_its_writes_is_not_short_of_ios(tmp_path: Path) -> None:
+    """Half of the time its only I/O is a write."""
+    header = "job: (g=0): rw=randrw, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=sync, iodepth=1"
+    text = cut_before(fio_text(ops=1_250, latency_us=400, depth=1, engine="sync"), "  cpu ")
+    text = f"{header}\n{text.partition(chr(10))[2]}"
+    found = import_text(tmp_path, text)
+    assert found.steps[0].in_flight.configured is None
+    assert "less-in-flight-than-configured" not in hits(found)
+    assert any("the text ends before its writes" in note for note in step_notes(found))
+
+
+def test_a_command_that_is_quoted_in_a_sentence_counts(tmp_path: Path) -> None:
+    text = fio_text(latency_us=8_000, levels="16=100.0%")
+    page = f"I ran `fio --name=job --rw=randread` on both:\n\n```\n{text}```\n"
+    found = [
+        likelihoods(in_folder(tmp_path, *each)).get("demand_limited", 0.0) for each in (("a", text), ("b", page))
+    ]
+    assert found[1] < found[0] / 3
+
+
+def test_the_end_of_a_result_says_what_is_missing(tmp_path: Path) -> None:
+    text = "Run status group 0 (all jobs):\n   READ: bw=112MiB/s (118MB/s), io=8192MiB, run=73043-73043msec\n"
+    with pytest.raises(UsageError, match="is the summary at the end of fio's output: import the lines of its jobs"):
+        import_text(tmp_path, text)

@@ -21,6 +21,7 @@ from typing import Any
 from sanpath.model import DIRECTIONS, Direction
 from sanpath.plugin import complete_sum, json_object, json_objects, without_none
 from sanpath_collectors.fio import throughput
+from sanpath_collectors.fio.flushes import flushes_between, flushes_between_remark
 from sanpath_collectors.fio.job_profile import (
     Figures,
     Remark,
@@ -139,6 +140,12 @@ def parse_job(
     if trims:
         remarks.append(("trims", f"{name} has trimmed {trims:,} times; trims are not read"))
     samples |= _flush_samples(json_object(entry.get("sync")))
+    waited_ns = _waited_ns(samples)
+    if "sync" not in entry and (
+        flushes := flushes_between(options, load_profile, samples["ops_write_total"], waited_ns, runtime_ms)
+    ):
+        samples |= flushes
+        remarks.append(flushes_between_remark(name))
     samples["cpu_ratio"] = cpu_percent = _cpu_percent(entry)
     levels = _depth_levels(entry)
     if is_depth_unreached(load_profile, processes, levels, cpu_percent, figures.in_flight):
@@ -238,8 +245,13 @@ def _parse_options(raw: Any) -> dict[str, str]:
 
 def _mean_in_flight(samples: Mapping[str, Number], runtime_ms: int) -> float | None:
     """Mean number of outstanding I/Os. None: not every direction has a latency."""
-    latency_ns = complete_sum(samples[f"latency_seconds_{direction}_total"] for direction in DIRECTIONS)
+    latency_ns = _waited_ns(samples)
     return latency_ns / (1e6 * runtime_ms) if runtime_ms and latency_ns is not None else None
+
+
+def _waited_ns(samples: Mapping[str, Number]) -> float | None:
+    """Sum of the latencies of reads and writes. None: one of the directions has none."""
+    return complete_sum(samples[f"latency_seconds_{direction}_total"] for direction in DIRECTIONS)
 
 
 def _is_ramping(

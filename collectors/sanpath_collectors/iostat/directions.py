@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from sanpath_collectors.iostat.report import Report, Values
+from sanpath_collectors.iostat.report import TOTAL, Report, Values
 from sanpath_collectors.iostat.tables import LUN
 
 _READS = ("rkB/s", "rsec/s", "kB_read/s", "MB_read/s", "Blk_read/s")
@@ -18,8 +18,6 @@ _WRITES = ("wkB/s", "wsec/s", "kB_wrtn/s", "MB_wrtn/s", "Blk_wrtn/s")
 _DISCARDS = ("dkB/s", "kB_dscd/s", "MB_dscd/s", "Blk_dscd/s")
 """Column names by direction. All columns of one report have the same unit."""
 BYTES = frozenset((*_READS, *_WRITES))
-TOTAL = "tps"
-"""Operations of reads, writes and discards together."""
 USED_COLUMNS = frozenset((TOTAL, *_DISCARDS))
 """Columns that are used only here."""
 _MIN_DIRECTION_RATIO = 0.98

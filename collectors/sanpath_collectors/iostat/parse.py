@@ -38,6 +38,7 @@ CORES = re.compile(r"\((\d{1,6}) CPU\)\s*$")
 _USED_COLUMNS = USED_COLUMNS | {
     word for rates in SOURCES.values() for rate in rates for word in (rate.column, rate.multiplier)
 }
+_DECIMAL = re.compile(r"\d+[.,]\d+")
 _ABBREVIATED = re.compile(r"([\d.,]+)([sBkMGTPE]?)B?%?")
 _UNIT_BYTES = {"s": 512.0, **{letter: 1024.0**power for power, letter in enumerate("BkMGTPE")}}
 """Suffix of an abbreviated number (-h, --human) → its unit in bytes. sysstat uses powers of 1024."""
@@ -69,6 +70,8 @@ class TextReports:
         self._used_columns: list[tuple[int, str]] = []
         self._indent = 0
         self._listed: set[str] = set()
+        self._second_columns: list[str] = []
+        self._halves: list[str] = []
         self._in_cpu = False
         self._states: list[str] = []
         self._processors: dict[str, float] = {}
@@ -115,7 +118,7 @@ class TextReports:
                 (index - first, column) for index, column in enumerate(words) if column in _USED_COLUMNS
             ]
             self._report.columns += tuple(column for _, column in self._used_columns)
-            self._listed = set()
+            self._listed, self._second_columns, self._halves = set(), [], []
         elif self._columns:
             yield from self._read_row(line)
         elif line.lstrip().startswith("avg-cpu:"):
@@ -153,25 +156,46 @@ class TextReports:
         else:
             if self._name:  # With -h before 11.0, the name is on a separate line.
                 line, self._name = f"{self._name} {line}", ""
-            elif len(line) - len(line.lstrip()) > self._indent:
-                return  # The sum of a group (-g).
+            elif self._read_second_half(line.split()) or len(line) - len(line.lstrip()) > self._indent:
+                return  # The latter is the sum of a group (-g).
             name, *words = line.rsplit(None, count - 1)
         if len(words) == count - 1 and self._report is not None:
             if name.strip() in self._listed:
                 yield from self._next_report()
             self._listed.add(name.strip())
-            values = self._report.devices.setdefault(name.strip(), {})
-            for index, column in self._used_columns:
-                try:
-                    number = float(words[index])
-                except ValueError:
-                    number = self._parse_number(words[index], column)
-                if 0 <= number < VALUE_LIMIT:
-                    values[column] = number
+            self._halves.append(name.strip())
+            self._add_values(name.strip(), [(words[index], column) for index, column in self._used_columns])
         elif not words:
             self._name = name.strip()
         else:
             self.remarks["damaged-line"] = f"a line has {len(words)} values for {count - 1} columns: {line[:80]!r}"
+
+    def _read_second_half(self, words: list[str]) -> bool:
+        """Reads the second half of a wrapped line: names of columns without a device, or numbers without one. They
+        belong to the first device whose line is not complete. Returns whether it is such a line."""
+        if self._report is not None and not _USED_COLUMNS.isdisjoint(words):
+            self._second_columns = words
+            self._report.columns += tuple(column for column in words if column in _USED_COLUMNS)
+            return True
+        if not all(map(_DECIMAL.fullmatch, words[:1])):
+            return False
+        if len(words) == len(self._second_columns) and self._halves:
+            pairs = zip(words, self._second_columns, strict=True)
+            self._add_values(self._halves.pop(0), [pair for pair in pairs if pair[1] in _USED_COLUMNS])
+        else:
+            self.remarks["wrapped-lines"] = f"lines were wrapped, and their second half is left out: {words[:8]}"
+        return True
+
+    def _add_values(self, name: str, cells: list[tuple[str, str]]) -> None:
+        """Adds the values of a device to the report. `cells`: text and column of each."""
+        values = self._report.devices.setdefault(name, {}) if self._report is not None else {}
+        for word, column in cells:
+            try:
+                number = float(word)
+            except ValueError:
+                number = self._parse_number(word, column)
+            if 0 <= number < VALUE_LIMIT:
+                values[column] = number
 
     def _parse_number(self, word: str, column: str) -> float:
         """Parses a number that is abbreviated or has a decimal comma. NaN: not a number."""

@@ -31,7 +31,7 @@ from sanpath_collectors.iostat.parse_json import JsonReports
 from sanpath_collectors.iostat.parse_sar import SarReports
 from sanpath_collectors.iostat.parse_sar import parse_header as parse_sar_header
 from sanpath_collectors.iostat.ports import estimate_link_speed
-from sanpath_collectors.iostat.report import Report, Values, busiest_core, busy_ratio
+from sanpath_collectors.iostat.report import Report, Values, busiest_core, busy_ratio, unanswered
 from sanpath_collectors.iostat.stacks import Traffic, is_map
 from sanpath_collectors.iostat.tables import HBA, HOST, LUN, Rate
 from sanpath_collectors.iostat.times import Stamp
@@ -264,6 +264,11 @@ class IostatResult(ResultReader):
         if report.table is HBA:
             yield from _link_speeds(devices, end_us)
             return
+        if hanging := {name: count for name, values in devices.items() if (count := unanswered(values))}:
+            name = max(hanging, key=lambda name: hanging[name])
+            text = f"{name} had {hanging[name]:.0f} I/Os outstanding for a whole interval and completed none"
+            text += ": it, or what is behind it, does not answer; look into the kernel's log"
+            yield from self._warn("no-answer", text)
         self._traffic.add(devices, rates, seconds)
         yield from self._processor_samples(report.node, {_ALL: report.processors}, begin_us, end_us)
         if "ops_read_total" not in rates:

@@ -22,6 +22,10 @@ _INTERRUPTS = ("irq", "soft")
 _ROUNDING_PERCENT = 1.0
 """The states of a processor may add up to 100 % with this error, because they are rounded. If a processor is offline,
 all are 0."""
+_ALL_THE_TIME_PERCENT = 99.0
+"""%util from which a device had I/Os outstanding for the whole interval, whose length is rounded."""
+TOTAL = "tps"
+"""Operations of reads, writes and discards together."""
 VALUE_LIMIT = 1e15
 """Larger values mean that the file is damaged."""
 
@@ -70,6 +74,19 @@ class Report:
             # Most loop devices are of packages (snap), which were read since boot and are idle now.
             return not self.first and any(self.devices[name].values())
         return not _VIRTUAL.fullmatch(name) and not _is_partition(name, names)
+
+
+def unanswered(values: Values) -> float:
+    """The number of I/Os that a device had outstanding in an interval in which it completed none. 0: it did complete
+    some, or had none all the time.
+
+    >>> unanswered({"r/s": 0.0, "w/s": 0.0, "avgqu-sz": 128.0, "%util": 100.0})
+    128.0
+    """
+    outstanding = max((values.get(column, 0.0) for column in ("aqu-sz", "avgqu-sz")), default=0.0)
+    completed = [values[column] for column in ("r/s", "w/s", "d/s", "f/s", TOTAL) if column in values]
+    is_busy = values.get("%util", values.get("util", 0.0)) >= _ALL_THE_TIME_PERCENT
+    return outstanding if outstanding >= 1 and is_busy and completed and not any(completed) else 0.0
 
 
 def busy_ratio(states: Mapping[str, float]) -> float | None:

@@ -35,7 +35,7 @@ class RunSettings:
 
     `threads`: I/Os in flight on each storage definition (SD). `storage_definitions`: their number. `files`: the run
     works on files (FSD, FWD), and opens, creates and closes them between reads and writes. `has_rate_limit`: a rate
-    was requested, `requested_ops_per_second`. `seconds`: without the warm-up.
+    was requested, `requested_ops_per_second`; None: not known. `seconds`: without the warm-up.
     """
 
     threads: float | None = None
@@ -46,7 +46,7 @@ class RunSettings:
     random_ratio: float | None = None
     working_set_bytes: float | None = None
     direct: bool | None = None
-    has_rate_limit: bool = False
+    has_rate_limit: bool | None = False
     requested_ops_per_second: float | None = None
     seconds: float | None = None
     warmup_seconds: float | None = None
@@ -89,7 +89,7 @@ class RunSettings:
 
         A run that remains far below its requested rate behaves as a closed loop.
         """
-        return self.has_rate_limit and (
+        return bool(self.has_rate_limit) and (
             self.requested_ops_per_second is None or ops >= _MIN_REACHED_RATIO * self.requested_ops_per_second
         )
 

@@ -21,6 +21,9 @@ _CHUNK_BYTES = 1 << 20
 _QUOTES = re.compile(rb"^(?:>[ \t]?)+", re.MULTILINE)
 _MIN_QUOTED_RATIO = 0.5
 """Share of the lines that begin with ">" above which a text is taken for a mail that quotes a report."""
+_MIN_QUOTED_LINES = 3
+"""Lines with ">" one after the other from which they are taken for a quotation in other text. No report of a tool has
+them, unless it is XML."""
 _MIN_PREFIXED_RATIO = 0.95
 """Share of the lines that must have the same prefix. The program that added it may have written lines of its own."""
 _MIN_LINES = 5
@@ -52,9 +55,7 @@ class LineCleaner:
         self.removed_prefix = ""
         self._colour = _COLOUR if _COLOUR.search(head) else None
         lines = [line for line in self._remove_colour(head).splitlines() if line.strip()]
-        self._prefix = (
-            _QUOTES if sum(line.startswith(b">") for line in lines) > _MIN_QUOTED_RATIO * len(lines) else None
-        )
+        self._prefix = _QUOTES if _has_quotation(lines) else None
         if self._prefix is None and len(lines) >= _MIN_LINES:
             # The last line may be cut.
             self._prefix = (
@@ -140,6 +141,14 @@ class _CleanedFile(io.RawIOBase):
         """Close the file."""
         self._file.close()
         super().close()
+
+
+def _has_quotation(lines: list[bytes]) -> bool:
+    """Whether lines are quoted: most of them, or several in a row."""
+    quoted = [line.startswith(b">") for line in lines]
+    longest = max((len(run) for run in "".join("x" if each else " " for each in quoted).split()), default=0)
+    is_markup = any(line.lstrip().startswith(b"<") for line in lines)
+    return sum(quoted) > _MIN_QUOTED_RATIO * len(lines) or (longest >= _MIN_QUOTED_LINES and not is_markup)
 
 
 def prefixed_hosts(head: bytes) -> list[str]:

@@ -79,6 +79,11 @@ _TEXTS = (
         "fio --output-format=json --output=RESULT JOBFILE writes what sanpath reads",
     ),
     (
+        r"[ \t]*(?:READ|WRITE): (?:bw|io)=\d",
+        "the summary at the end of fio's output",
+        "import the lines of its jobs with it, which have block sizes, I/Os and latencies",
+    ),
+    (
         r"rd=\w+,(?:wd|fwd)=",
         "a parameter file of vdbench, and not its result",
         "import flatfile.html of its output folder",

@@ -272,3 +272,45 @@ def test_sar_names_loop_devices_by_their_number() -> None:
     text = f"01:00:00 {columns}\n01:00:01 dev7-0 100.00 800.00 0.00 0.00 8.00 0.05 0.50 5.00\n"
     _, items = read(TITLE + text + "01:00:01 dev7-1 0.00 0.00 0.00 0.00 0.00 0.00 0.00 0.00\n")
     assert {name for item in rows(items) for name in item.entity} == {"loop0"}
+
+
+HEAD, TAIL = "Device: rrqm/s wrqm/s r/s w/s rMB/s", "wMB/s avgrq-sz avgqu-sz await r_await w_await svctm %util"
+LINES = {
+    "sda": ("sda 0.00 0.20 1.00 163.40 0.00", "81.09 1010.19 142.74 866.47 97.60 871.17 6.08 100.00"),
+    "sdb": ("sdb 0.00 0.00 2.00 0.00 0.01", "0.00 8.00 0.02 9.00 9.00 0.00 4.50 0.90"),
+}
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [HEAD, TAIL, *LINES["sda"], *LINES["sdb"]],
+        [HEAD, LINES["sda"][0], LINES["sdb"][0], TAIL, LINES["sda"][1], LINES["sdb"][1]],
+    ],
+    ids=["by a terminal", "by a page"],
+)
+def test_wrapped_lines_say_what_whole_lines_say(lines: list[str]) -> None:
+    whole = [f"{HEAD} {TAIL}", *(" ".join(halves) for halves in LINES.values())]
+    assert rows(read("\n".join([*lines, ""]))[1]) == rows(read("\n".join([*whole, ""]))[1])
+
+
+def test_numbers_without_a_device_are_no_device() -> None:
+    _, items = read(f"{HEAD}\n{LINES['sda'][0]}\n{LINES['sda'][1]}\n")
+    assert {name for row in rows(items) for name in row.entity} == {"sda"}
+    assert "wrapped-lines" in codes(items)
+
+
+@pytest.mark.parametrize(
+    ("cells", "hangs"),
+    [
+        ("0.00 0.00 0.00 0.00 0.00 0.00 128.00 100.00", True),
+        ("0.00 0.00 0.00 0.00 0.00 0.00 0.00 0.00", False),
+        ("0.00 0.00 0.00 1.00 4.00 900.00 128.00 100.00", False),
+        ("0.00 0.00 0.00 0.00 0.00 0.00 0.40 40.00", False),
+    ],
+    ids=["none", "idle", "one", "for a part of the time"],
+)
+def test_a_device_that_completes_none_of_its_ios_does_not_answer(cells: str, hangs: bool) -> None:
+    header = TABLE.partition("\n")[0]
+    _, items = read(f"{header}\nsda {cells}\n")
+    assert ("no-answer" in codes(items)) is hangs

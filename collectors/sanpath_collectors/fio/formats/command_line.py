@@ -12,7 +12,7 @@ import re
 import shlex
 from collections.abc import Mapping
 
-_COMMAND = re.compile(r"(?:^|[\s#$>%;&])(?:[\w./~-]{0,255}/)?fio\s+(-{1,2}[a-z].*)")
+_COMMAND = re.compile(r"(?:^|[\s#$>%;&`])(?:[\w./~-]{0,255}/)?fio\s+(-{1,2}[a-z].*)")
 _OPTION = re.compile(r"--?([a-z][a-z0-9_-]*)(?:=(.*))?")
 _ALIASES = {"readwrite": "rw", "blocksize": "bs"}
 _MAX_CHARACTERS = 8192
@@ -27,10 +27,12 @@ def parse_command_line(line: str) -> Mapping[str, Mapping[str, str]]:
     {'a': {'direct': '1', 'rw': 'randread', 'iodepth': '4'}}
     >>> parse_command_line("# ../src/fio --name=b --rw=read")
     {'b': {'rw': 'read'}}
+    >>> parse_command_line("I ran `fio --name=c --rw=read` on both")
+    {'c': {'rw': 'read'}}
     """
     match = _COMMAND.search(line[:_MAX_CHARACTERS])
     try:
-        words = shlex.split(match[1].partition(" | ")[0].partition(" > ")[0]) if match else []
+        words = shlex.split(re.split(r" \| | > |`", match[1])[0]) if match else []
     except ValueError:
         return {}
     shared: dict[str, str] = {}

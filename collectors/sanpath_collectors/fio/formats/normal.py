@@ -37,7 +37,7 @@ from collections.abc import Mapping
 from sanpath_collectors.fio.formats.command_line import parse_command_line
 from sanpath_collectors.fio.formats.normal_entry import ALL_CLIENTS, Entry, has_direction_totals
 from sanpath_collectors.fio.formats.normal_header import Header, Headers
-from sanpath_collectors.fio.formats.wrapped_lines import WrappedLines
+from sanpath_collectors.fio.formats.wrapped_lines import WrappedLines, separate_figures
 from sanpath_collectors.fio.options import positive_count
 from sanpath_collectors.fio.parse import disk_values
 from sanpath_collectors.fio.phases import split_phases
@@ -87,7 +87,9 @@ class NormalText:
         """Reads a line. Returns the previous status if this line begins the next one, else None."""
         completed = None
         for joined in self._broken.join(line):
-            completed = self._read_joined(joined) or completed
+            in_entry = (self._entries and not self._ended) or "(groupid=" in joined
+            for part in separate_figures(joined) if in_entry else (joined,):
+                completed = self._read_joined(part) or completed
         return completed
 
     def _read_joined(self, line: str) -> Status | None:

@@ -25,15 +25,18 @@ import re
 from calendar import timegm
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import ceil, log2
 
 from sanpath.model import DIRECTIONS, Direction
 from sanpath.plugin import LoadProfile, common_value
 from sanpath_collectors.fio import throughput
+from sanpath_collectors.fio.flushes import flushes_between, flushes_between_remark
 from sanpath_collectors.fio.formats.normal_header import (
     Header,
     Headers,
     JobHeaders,
     parse_abbreviated,
+    parse_rate,
     parse_rounded_bytes,
     profile_from_headers,
 )
@@ -50,7 +53,7 @@ from sanpath_collectors.fio.phases import sequential_runtimes
 from sanpath_collectors.fio.status import JobStatus, Number, integer, milliseconds
 
 _ENTRY = re.compile(
-    r"(?P<name>.+): \(groupid=(?P<group>\d{1,9}), jobs=(?P<jobs>\d{1,9})\): err=\s*"
+    r"(?:-{3,} )?(?P<name>.+): \(groupid=(?P<group>\d{1,9}), jobs=(?P<jobs>\d{1,9})\): err=\s*"
     r"(?P<error>\d{1,9})(?: \(.*\))?:(?: pid=(?P<process>\d+)(?::|\s*$))?(?: \w{3} (?P<month>\w{3}) "
     r"+(?P<day>\d{1,2}) (?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d) (?P<year>\d{4}))?"
 )
@@ -67,6 +70,7 @@ _TOTALS_BEFORE_3 = re.compile(
     rf"\s+(?P<direction>read|write|mixed)\s*: io=(?P<moved>{_NUMBER}B?), (?:.*iops=(?P<iops>{_NUMBER}))?"
     r".*runt=\s*(?P<runtime>\d{1,15})msec"
 )
+_TRIMS = re.compile(r"\s+trim\s*:")
 _LATENCY = re.compile(
     rf"\s+(lat|clat|slat) \((nsec|usec|msec|sec)\)\s*: min=.*max=\s*({_NUMBER})\s*, avg=\s*({_NUMBER})\s*,"
 )
@@ -86,6 +90,7 @@ total=1/2`."""
 _ERRORS = re.compile(r"\s+errors\s*: total=(\d{1,18}), first_error=")
 _DEPTHS = re.compile(r"\s+IO depths\s*: (1=.*%)")
 _DEPTH = re.compile(r"\s+latency\s*: target=([^,]*),.*\bdepth=(\d{1,9})")
+_MIXED_KINDS = {"rw", "readwrite", "randrw"}
 _MIN_STEADY_PERCENT = 50.0
 """Share of the I/Os, in per cent, at one depth from which the job kept this depth."""
 _UNIT_NS = {"nsec": 1, "usec": 1_000, "msec": 1_000_000, "sec": 1_000_000_000}
@@ -95,14 +100,15 @@ _UNIT_NS = {"nsec": 1, "usec": 1_000, "msec": 1_000_000, "sec": 1_000_000_000}
 class _DirectionFigures:
     """Figures of reads or writes. None: not read yet.
 
-    `moved_bytes`: bytes as printed, with an error of at most `rounding_bytes`. `from_submission`: the percentiles are
-    of the whole latency since submission, not of the completion latency. `completion_ns`, `submission_ns`: means of
-    the two parts of the latency. `throughput`: mean, standard deviation and maximum over `windows`.
+    `moved_bytes`: bytes as printed, with an error of at most `rounding_bytes`. `ops_per_second`: the lowest and the
+    highest number that is printed like this. `from_submission`: the percentiles are of the whole latency since
+    submission, not of the completion latency. `completion_ns`, `submission_ns`: means of the two parts of the
+    latency. `throughput`: mean, standard deviation and maximum over `windows`.
     """
 
     moved_bytes: float = 0.0
     rounding_bytes: float = 0.0
-    ops_per_second: float = 0.0
+    ops_per_second: tuple[float, float] = (0.0, 0.0)
     runtime_ms: int = 0
     mean_ns: float | None = None
     max_ns: float | None = None
@@ -112,6 +118,31 @@ class _DirectionFigures:
     from_submission: bool = False
     throughput: tuple[float, float, float] | None = None
     windows: int | None = None
+
+    def estimate_ops(self, block_bytes: float | None) -> float:
+        """Estimated number of I/Os: what agrees with the IOPS and with the bytes, both of which are rounded. If none
+        does, the bytes count. `block_bytes`: None: not known, then only the IOPS count."""
+        low, high = (rate * self.runtime_ms / 1000 for rate in self.ops_per_second)
+        if not block_bytes:
+            return (low + high) / 2
+        fewest, most = (
+            (self.moved_bytes + error) / block_bytes for error in (-self.rounding_bytes, self.rounding_bytes)
+        )
+        low, high = (max(low, fewest), min(high, most)) if high else (fewest, most)
+        return (low + high) / 2 if low <= high else self.moved_bytes / block_bytes
+
+    def estimate_block_bytes(self, ops: int | None) -> float | None:
+        """The power of two that is the block size of a job whose header is missing: the only one within what is
+        rounded. None: there is none, or several. `ops`: number of I/Os; None: only their rate is known."""
+        low, high = (rate * self.runtime_ms / 1000 if ops is None else ops for rate in self.ops_per_second)
+        if low <= 0 or self.moved_bytes <= self.rounding_bytes:
+            return None
+        smallest, largest = (
+            (self.moved_bytes - self.rounding_bytes) / high,
+            (self.moved_bytes + self.rounding_bytes) / low,
+        )
+        power = 2.0 ** ceil(log2(smallest))
+        return power if power <= largest < 2 * power else None
 
 
 @dataclass(slots=True)
@@ -183,7 +214,7 @@ class Entry:
             is_old = match.re is _TOTALS_BEFORE_3
             moved_bytes, self._current.rounding_bytes = parse_rounded_bytes(match["moved"], binary=is_old)
             self._current.moved_bytes, self._current.runtime_ms = moved_bytes or 0.0, milliseconds(match["runtime"])
-            self._current.ops_per_second = parse_abbreviated(match["iops"] or "0")
+            self._current.ops_per_second = parse_rate(match["iops"] or "0")
         elif match := _CPU.match(line):
             self._cpu_percent = parse_abbreviated(match[1]) + parse_abbreviated(match[2])
         elif match := _FLUSHES.match(line):
@@ -197,8 +228,8 @@ class Entry:
             self._depth, self._has_latency_target = int(match[2]), is_positive(match[1])
         elif match := _ISSUED.match(line):
             self.issued = tuple(int(count) for count in match.groups("0"))
-        elif line.startswith("  ") and line[2:3] != " ":
-            self._current = None  # trims, syncs
+        elif _TRIMS.match(line):
+            self._current = None  # Their latencies have the same form. Copies lose indentation: it says nothing.
         elif self._current is not None:
             self._read_latency(line, self._current)
 
@@ -226,7 +257,12 @@ class Entry:
         waited_ns = sum((latency.mean_ns or 0.0) * latency.ops for latency in latencies.values())
         in_flight = waited_ns / (1e6 * self._runtime_ms) if self._runtime_ms else None
         unreached = is_depth_unreached(load_profile, self.processes, self._levels, self._cpu_percent, in_flight)
-        remarks = [*latency_remarks(name, latencies.values()), *self._remarks(name, load_profile, jobs, unreached)]
+        own_remarks = self._remarks(name, load_profile, jobs, command_options, unreached)
+        remarks = [*latency_remarks(name, latencies.values()), *own_remarks]
+        if self._flush_ns is None and all(latency.mean_ns is not None for latency in latencies.values()):
+            between = flushes_between(command_options, load_profile, writes, waited_ns, self._runtime_ms)
+            samples |= between
+            remarks += [flushes_between_remark(name)] if between else []
         if unreached:
             load_profile = replace(load_profile, in_flight=None, asked_in_flight=load_profile.in_flight)
         if trims:
@@ -251,6 +287,8 @@ class Entry:
     def _profile(self, jobs: JobHeaders, version: str | None, command_options: Mapping[str, str]) -> LoadProfile:
         """The load profile, from the headers of its jobs and the depths that it kept."""
         load_profile = profile_from_headers(jobs, self.processes, version, command_options)
+        if self._lacks_direction(jobs, command_options):
+            return replace(load_profile, in_flight=None, asked_in_flight=None)
         if self._has_latency_target:
             in_flight = load_profile.in_flight if load_profile.synchronous else None
             return replace(load_profile, in_flight=in_flight, rate_limited=True)
@@ -258,8 +296,26 @@ class Entry:
             return replace(load_profile, in_flight=depth * self.processes)
         return load_profile
 
-    def _remarks(self, name: str, profile: LoadProfile, jobs: JobHeaders, unreached: bool) -> Iterator[Remark]:
+    def _lacks_direction(self, jobs: JobHeaders, command_options: Mapping[str, str]) -> bool:
+        """Whether the text of a job that reads and writes ends before its second direction: then nothing says how
+        many I/Os were outstanding in all."""
+        kinds = {header.rw for header in jobs.distinct} or {command_options.get("rw", "").partition(":")[0]}
+        read = [figures for figures in self._by_direction.values() if figures.runtime_ms]
+        return self.issued is None and len(read) == 1 and kinds <= _MIXED_KINDS and not self._unified
+
+    def _remarks(
+        self,
+        name: str,
+        profile: LoadProfile,
+        jobs: JobHeaders,
+        command_options: Mapping[str, str],
+        unreached: bool,
+    ) -> Iterator[Remark]:
         """Yields what limits the use of its figures. `unreached`: it did not reach its configured queue depth."""
+        if self._lacks_direction(jobs, command_options):
+            missing = "writes" if self._by_direction["read"].runtime_ms else "reads"
+            text = f"{name} reads and writes, and the text ends before its {missing}: they are not known"
+            yield "cut-mixed", text
         if self.issued is None:
             text = f"{name} has no line of the I/Os that were issued: they follow from its rates, rounded"
             yield "no-count", text
@@ -267,7 +323,7 @@ class Entry:
             yield depth_not_reached_remark(name, profile, self.processes, self._levels)
         elif self._has_latency_target and profile.in_flight is None:
             yield latency_target_remark(name)
-        elif jobs.distinct and profile.in_flight is None:
+        elif jobs.distinct and profile.in_flight is None and not self._lacks_direction(jobs, command_options):
             processes_text = f"{self.processes} processes of jobs with different queue depths"
             yield "mixed-jobs", f"{name} stands for {processes_text}: how many I/Os are outstanding is not known"
         if self._unified and profile.read_ratio is None:
@@ -294,12 +350,11 @@ class Entry:
         return 1 if self._levels.get(1, 0.0) >= 100.0 else None
 
     def _estimate_issued(self, headers: Sequence[Header]) -> tuple[int, int, int, int]:
-        """Estimated numbers of reads and writes, from bytes and block size or else from IOPS. No trims or flushes."""
+        """Estimated numbers of reads and writes, from IOPS and from bytes. No trims or flushes."""
         numbers = []
         for direction, figures in self._by_direction.items():
             block_bytes = common_value(header.block_bytes(direction) for header in headers)
-            by_rate = figures.ops_per_second * figures.runtime_ms / 1000
-            numbers.append(integer(figures.moved_bytes / block_bytes if block_bytes else by_rate, 0))
+            numbers.append(integer(figures.estimate_ops(block_bytes or figures.estimate_block_bytes(None)), 0))
         return numbers[0], numbers[1], 0, 0
 
     def _flush_samples(self, ops: int, flushes: int) -> dict[str, Number]:
@@ -341,7 +396,10 @@ class Entry:
 
     def _total_samples(self, direction: Direction, ops: int, headers: Sequence[Header]) -> dict[str, Number]:
         figures = self._by_direction[direction]
-        exact_bytes = ops * (common_value(header.block_bytes(direction) for header in headers) or 0.0)
+        block_bytes = common_value(header.block_bytes(direction) for header in headers)
+        if not headers:
+            block_bytes = figures.estimate_block_bytes(None if self.issued is None else ops)
+        exact_bytes = ops * (block_bytes or 0.0)
         moved_bytes = (
             exact_bytes if abs(exact_bytes - figures.moved_bytes) <= figures.rounding_bytes else figures.moved_bytes
         )

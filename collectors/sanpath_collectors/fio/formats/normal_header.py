@@ -189,3 +189,15 @@ def parse_abbreviated(text: str) -> float:
         return float(text.rstrip("kKMGTP").replace(",", "")) * 1000.0**power
     except ValueError:
         return 0.0
+
+
+def parse_rate(text: str) -> tuple[float, float]:
+    """The lowest and the highest rate that fio prints like this: it cuts off decimals, and rounds thousands.
+
+    >>> parse_rate("6284"), parse_rate("15.3k")
+    ((6284.0, 6285.0), (15200.0, 15400.0))
+    """
+    rate = parse_abbreviated(text)
+    unit = 1000.0 ** max(0, _SUFFIXES.find(text[-1:].upper() or " "))
+    error = unit / 10 ** len(text.rstrip("kKMGTP").partition(".")[2])
+    return (rate, rate + error) if unit == 1 else (rate - error, rate + error)

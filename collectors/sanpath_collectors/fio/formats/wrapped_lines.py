@@ -1,9 +1,17 @@
-"""Joins lines that a shell or a mail program has wrapped: command lines, job headers, disk statistics. Pure.
+"""Restores lines that a shell or a mail program has wrapped. Pure.
+
+Command lines, job headers, disk statistics, throughput and latencies are joined:
 
 # fio --rw=randwrite --bs=4k --numjobs=32
 --runtime=240 --name=job
 job: (g=0): rw=randwrite, bs=4K-4K/4K-4K/4K-4K,
 ioengine=psync, iodepth=1
+
+Figures of a job that came into the line before are separated from it:
+
+job: (groupid=0, jobs=1): err= 0: pid=7: Mon Jun 15 21:10:40
+2026 write: IOPS=500, BW=2000KiB/s (2048kB/s)(39.1MiB/20000msec); 0 zone
+resets lat (usec): min=1, max=9, avg=2.00, stdev= 1.00
 """
 
 from __future__ import annotations
@@ -14,6 +22,17 @@ _MAX_CHARACTERS, _MAX_PARTS = 8192, 64
 """Largest number of characters and parts of a joined line. Nobody types longer commands."""
 _COMMAND = re.compile(r"\bfio\s+(?:-|\\)")
 _OPTION = re.compile(r"\s*--?[a-z]")
+_FIGURES = re.compile(
+    r"(?<=[^\s:\]|>])[ \t]+(?=(?:read|write|mixed)\s*:\s+(?:IOPS|io)=|[cs]?lat \((?:nsec|usec|msec|sec)\)\s*: |"
+    r"clat percentiles \(|bw \(|iops\s+: min=|cpu\s+: usr=|IO depths\s+: 1=|submit\s+: 0=|complete\s*: 0=|"
+    r"issued[^:]{0,12}: total=|latency\s+: target=)"
+)
+"""What stands in front of the figures of a job within a line. fio begins a line with each of them. After a delimiter
+they are behind a prefix, such as the name of a host."""
+_LATENCY = re.compile(r"(?:\blat|\bclat|\bslat|\bbw) \([^)]*\)\s*: min=(?!.*stdev=)")
+_REST_OF_LATENCY = re.compile(r"\s*(?:(?:max|avg|per|stdev|samples)=|[\d.]+)")
+_TOTALS = re.compile(r"\b(?:read|write|mixed)\s*:(?: IOPS=(?!.*msec\))|\s*$)")
+_REST_OF_TOTALS = re.compile(r"\s*(?:IOPS=|BW=|\()")
 
 
 class WrappedLines:
@@ -44,7 +63,8 @@ class WrappedLines:
 def _may_continue(line: str) -> bool:
     is_header = "(g=" in line and ": rw=" in line and "iodepth=" not in line
     is_disk = ": ios=" in line and "in_queue=" not in line
-    return is_header or is_disk or ("fio" in line and _COMMAND.search(line) is not None)
+    is_figures = _LATENCY.search(line) is not None or _TOTALS.search(line) is not None
+    return is_header or is_disk or is_figures or ("fio" in line and _COMMAND.search(line) is not None)
 
 
 def _continuation(held: str, line: str) -> str | None:
@@ -56,6 +76,19 @@ def _continuation(held: str, line: str) -> str | None:
         continues = start.startswith(("ioengine=", "iodepth="))
     elif ": ios=" in held:
         continues = start.startswith(("merge=", "ticks=", "in_queue="))
+    elif _LATENCY.search(held) is not None:
+        continues = _REST_OF_LATENCY.match(line) is not None
+    elif _TOTALS.search(held) is not None:
+        continues = _REST_OF_TOTALS.match(line) is not None
     else:
         continues = _OPTION.match(line) is not None
     return line.strip() if continues else None
+
+
+def separate_figures(line: str) -> list[str]:
+    """A line of a job's entry as the lines that fio printed.
+
+    >>> separate_figures("2026 read: IOPS=5, BW=1MiB/s lat (usec): min=1")
+    ['2026', 'read: IOPS=5, BW=1MiB/s', 'lat (usec): min=1']
+    """
+    return _FIGURES.split(line)

@@ -15,15 +15,20 @@ from sanpath_collectors.vdbench.parse import (
     parse_utc_offset_us,
 )
 from sanpath_collectors.vdbench.reports.report import Report
-from sanpath_collectors.vdbench.run_header import RunHeader
+from sanpath_collectors.vdbench.run_header import RunHeader, RunSettings
 
 _TITLE = b"Vdbench summary report, created"
 _START = re.compile(rb"^\d\d:\d\d:\d\d[.,]\d{3} Starting RD=", re.MULTILINE)
+_ROW = re.compile(
+    rb"^[ \t]*\d\d:\d\d:\d\d[.,]\d{3}[ \t]*(?:\d{1,9}|avg_\d{1,9}-\d{1,9})[ \t]+[\d.,]+[ \t]", re.MULTILINE
+)
 _HEADER = re.compile(rb"^.{0,20}(?:\binterval\s+i/o\s|\.Interval\.\s+\.ReqstdOps)", re.MULTILINE)
 _CREATED = re.compile(
     r"summary report, created (\d\d:\d\d:\d\d)([^(]*)(?:\((\d\d:\d\d:\d\d)([^)]*) UTC\))?", re.ASCII
 )
 _ROW_WITHOUT_TIME = re.compile(r"\s*(?:\d{1,9}|avg_\d{1,9}-\d{1,9})(?:\s+[\d.]+){3}", re.ASCII)
+_UNNAMED = "run"
+"""Name of a run whose beginning was not copied."""
 _DAY_US = 86_400_000_000
 
 
@@ -32,17 +37,18 @@ class SummaryReader(Report):
 
     def __init__(self, load: str) -> None:
         super().__init__(load)
-        self._is_listing = self._has_rows_without_time = False
+        self._is_listing = self._has_rows_without_time = self._has_begun = False
         self._undated: tuple[RunHeader, int] | None = None
 
     @classmethod
     def recognises(cls, head: bytes, name: str) -> bool:  # noqa: ARG003 - its first line is enough
-        """Recognise the file by the line with its time of creation, and the screen's output by a run and its columns.
+        """Recognise the file by the line with its time of creation, and the screen's output by its columns and a run,
+        or rows of one if a copy lacks its beginning.
 
         Most other reports have the same lines, but they are HTML.
         """
-        is_screen = b"<pre>" not in head and _START.search(head) is not None and _HEADER.search(head) is not None
-        return _TITLE in head or is_screen
+        has_run = _START.search(head) is not None or _ROW.search(head) is not None
+        return _TITLE in head or (b"<pre>" not in head and has_run and _HEADER.search(head) is not None)
 
     def finish(self) -> Iterable[Item]:
         """Yield the items at the end of the file. Raises CollectorError: no run has begun."""
@@ -55,6 +61,7 @@ class SummaryReader(Report):
     def run_started(self, header: RunHeader, tick: int) -> Iterator[Item]:
         """Yield the items for the beginning of a run. If the date is not known yet, as on the screen, they are
         yielded with its first row."""
+        self._has_begun = True
         self._undated = None if self._clock.has_date else (header, tick)
         return self._start(header, tick) if self._undated is None else iter(())
 
@@ -66,6 +73,10 @@ class SummaryReader(Report):
         if self._undated is not None:
             yield from self._start(*self._undated)
             self._undated = None
+        elif not self._has_begun:
+            # A copy without the beginning of the run. Its first row shows when the next interval begins.
+            self._has_begun = True
+            yield from self._start(RunHeader(tick, _UNNAMED, RunSettings(has_rate_limit=None)), tick)
         clock_us = self.clock_us(tick)
         if (intervals := parse_averaged_intervals(label)) is not None:
             yield from self._runs.average(*intervals, clock_us, figures)
