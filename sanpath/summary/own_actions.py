@@ -18,7 +18,9 @@ _ACTION_BY_VERDICT: Mapping[str, str] = {
     "cannot_tell": "Repeat the test, and let sanpath read more of the path (sanpath init)",
     "generator_limited": "Give the load generator more processes, or faster processors",
 }
-_OVERLAP_FLUSHES = "Run the test with more processes, so that their flushes overlap"
+_OVERLAP_FLUSHES = (
+    "Run the test with more processes, so that their flushes overlap; one alone needs storage that flushes faster"
+)
 _MORE_THREADS = "Run the test with more threads"
 _RAISE_LIMIT = "Raise or remove the limit of {name}"
 _WAITS_IN_DEVICE = "Find what holds I/Os back between {device} and its parts"

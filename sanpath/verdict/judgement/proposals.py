@@ -182,6 +182,8 @@ def load_steps(table: PlaceTable) -> Iterator[Proposal]:
     text = f"repeat the step with {outstanding(doubled)}{held_back}"
     if table.load.flushes_in_flight > most:
         text = "repeat the step with twice as many processes, so that their flushes overlap"
+    elif number(table.facts.row_of(table.load), "asked_in_flight") > most:
+        text = "repeat the step with twice as many processes, as the engine of each admits no more outstanding I/Os"
     yield Proposal(
         table,
         "more_in_flight",
