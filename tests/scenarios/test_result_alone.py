@@ -185,7 +185,17 @@ def test_the_name_of_a_machine_that_nothing_reads_changes_no_probability(
 
 def test_who_was_asked_for_more_than_its_engine_admits_needs_more_processes(tmp_path: Path) -> None:
     """Of 128 I/Os 16 are outstanding, and never more than 31: a larger queue depth changes nothing."""
-    text = fio_text(ops=20_000, latency_us=800, depth=128, levels="1=0.1%, 8=40.0%, 16=60.0%", engine="posixaio")
+    levels = "1=0.1%, 8=40.0%, 16=60.0%, 32=0.0%, >=64=0.0%"
+    text = fio_text(ops=20_000, latency_us=800, depth=128, levels=levels, engine="posixaio")
     decides = import_text(tmp_path, text).verdict.decide_with
     assert decides is not None
     assert "twice as many processes" in decides
+
+
+def test_where_more_were_slower_the_next_step_has_fewer_than_those(tmp_path: Path) -> None:
+    """8 processes reach 232,500 IOPS, and 64 processes 64,800: 128 would show nothing new."""
+    few = fio_text(ops=232_500, latency_us=33, depth=1, jobs=8, levels="1=100.0%", engine="sync", minute=10)
+    many = fio_text(ops=64_800, latency_us=983, depth=1, jobs=64, levels="1=100.0%", engine="sync", minute=30)
+    found = import_text(tmp_path, f"{few}\n{many}").verdict
+    assert found.experiment is not None
+    assert found.experiment.in_flight is None or found.experiment.in_flight < 64

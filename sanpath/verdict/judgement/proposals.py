@@ -12,7 +12,7 @@ from math import sqrt
 
 from sanpath.diagnosis.experiment import Action
 from sanpath.facts.facts import Facts
-from sanpath.facts.load.loads import AT_LEAST_AS_FAST, CLEARLY_MORE, LoadFacts, sets_depth
+from sanpath.facts.load.loads import AT_LEAST_AS_FAST, CLEARLY_MORE, FLAT, LoadFacts, sets_depth
 from sanpath.facts.samples.slow_windows import STALLS_MATTER
 from sanpath.facts.storage.other_loads import LEAST_OPS_PER_SECOND, OtherLoad, loads_of_others
 from sanpath.facts.table import FactRow, number
@@ -177,7 +177,8 @@ def load_steps(table: PlaceTable) -> Iterator[Proposal]:
         yield Proposal(table, "more_in_flight", text, _MORE_THROUGHPUT, effort=0.1, least_ratio=_MORE_RATIO)
         return
     admitted = min(fewest, _admitted(table))
-    doubled, halved = max(2, round(2 * most)), max(1, round(admitted / 2))
+    more, base = _next_more(table, most)
+    doubled, halved = max(2, round(more)), max(1, round(admitted / 2))
     held_back = " and no rate limit or pauses" if (table.in_flight_ratio or 1.0) < 0.5 else ""
     text = f"repeat the step with {outstanding(doubled)}{held_back}"
     if table.load.flushes_in_flight > most:
@@ -190,7 +191,7 @@ def load_steps(table: PlaceTable) -> Iterator[Proposal]:
         text,
         _MORE_THROUGHPUT,
         effort=0.1,
-        least_ratio=sqrt(doubled / most),
+        least_ratio=sqrt(doubled / base),
         in_flight=doubled,
     )
     text = f"repeat the step with {outstanding(halved)}"
@@ -223,6 +224,16 @@ def _alone(table: PlaceTable) -> Iterator[Proposal]:
         yield Proposal(
             table, "one_in_flight", text, watch, effort=0.15, least_ratio=sqrt(with_service * without), in_flight=1
         )
+
+
+def _next_more(table: PlaceTable, most: float) -> tuple[float, float]:
+    """The I/Os in flight of a step with more of them, and the number that it is compared with: twice `most`, the
+    largest number tried. If more were clearly slower than this step, yet more show nothing new: half-way to them."""
+    own = table.facts.in_flight_in(table.load.step)
+    slower = (each for each in table.same_io if each.ops_per_second < (1 - FLAT) * table.load.ops_per_second)
+    totals = (table.facts.in_flight_in(each.step) for each in slower)
+    fewest_slower = min((total for total in totals if total >= CLEARLY_MORE * own), default=None)
+    return (2 * most, most) if fewest_slower is None else (sqrt(own * fewest_slower), own)
 
 
 def _in_flight_tried(table: PlaceTable) -> tuple[float, float]:
