@@ -199,3 +199,24 @@ def test_where_more_were_slower_the_next_step_has_fewer_than_those(tmp_path: Pat
     found = import_text(tmp_path, f"{few}\n{many}").verdict
     assert found.experiment is not None
     assert found.experiment.in_flight is None or found.experiment.in_flight < 64
+
+
+@pytest.mark.parametrize(
+    ("block", "latency_us", "is_named"), [(512, 467, True), (512, 30, False), (8192, 467, False)]
+)
+def test_writes_below_a_sector_that_take_longer_are_named(
+    tmp_path: Path, block: int, latency_us: float, is_named: bool
+) -> None:
+    """One write of 4 KiB at a time takes 29 us. Larger ones may take longer, and smaller ones only if the drive reads
+    and rewrites the sector around them."""
+
+    def writes(size: int, latency_us: float, minute: int) -> str:
+        ops = round(0.96e6 / latency_us)
+        levels = "1=100.0%"
+        return fio_text(ops, latency_us, depth=1, block=size, flush_us=0.1, levels=levels, minute=minute)
+
+    found = import_text(tmp_path, f"{writes(block, latency_us, 10)}\n{writes(4096, 29, 30)}")
+    assert (
+        any("rewrites the whole sector" in words for step in found.steps for words in step.verdict.because)
+        is is_named
+    )

@@ -137,7 +137,12 @@ class IostatResult(ResultReader):
             return JsonReports()
         lines = self._text.splitlines()
         if any(map(parse_sar_header, lines)):
-            return SarReports()
+            form = SarReports()
+            if any(map(parse_header, lines)):
+                form.remarks["several-programs"] = (
+                    "the tables of iostat are left out beside those of sar: give each a file"
+                )
+            return form
         # iostat and sar write the same title.
         is_text = any(map(parse_header, lines))
         return TextReports() if is_text or last or len(self._text) > _MAX_TEXT_BEFORE else None

@@ -26,7 +26,7 @@ from sanpath.verdict.judgement.experiment import decide
 from sanpath.verdict.judgement.posterior import COUNTER_WEIGHT, rank_claims
 from sanpath.verdict.model import LEAST_PROBABILITY, NAMED, Judgement
 from sanpath.verdict.places.latency_segment import LatencySegment
-from sanpath.verdict.places.scaling import throughput_in_words
+from sanpath.verdict.places.scaling import below_sector_in_words, throughput_in_words
 from sanpath.verdict.places.table import HARDLY, PlaceTable, place_tables
 
 _ACQUITTAL_PROBABILITY = 0.875
@@ -94,6 +94,8 @@ def _judge(table: PlaceTable, claims: Sequence[Claim]) -> Judgement:
     if (drift_words := drift(facts, load)) is not None:
         because = (*judged.because, f"not steady: {drift_words}; nothing may be extrapolated from it")
         judged = replace(judged, grade="B" if judged.grade == "A" else "C", because=because, following=None)
+    if (sector_words := below_sector_in_words(facts.loads, load)) is not None:
+        judged = replace(judged, because=(*judged.because, sector_words))
     # A step in which the virtual machine moved to another host is a mixture of both. So is one in which something
     # holds the load back only for a while.
     moved = any(move.seen_us >= table.step.start for move in moves_in(facts.vm_placements, load))

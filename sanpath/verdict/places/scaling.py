@@ -25,6 +25,10 @@ _SAME_CEILING = 0.1
 """Ratio up to which two throughputs are at the same limit, despite occasional disturbances."""
 _OTHER_SIZE = 2.0
 """Ratio of block sizes from which they clearly differ."""
+_SECTOR_BYTES = 4096.0
+"""The physical sector of today's drives (Advanced Format), whatever logical sector they report."""
+_CLEARLY_LONGER = 2.0
+"""Ratio of latencies from which a write clearly takes longer: sanpath's own choice."""
 CLEARLY_FASTER, _BELOW_BOUND = 1.1, 0.95
 """Ratio of throughputs that clearly differ, and ratio of a throughput to its lower bound at which it is below that
 bound: sanpath's own choice."""
@@ -170,6 +174,25 @@ def _over_block_sizes(loads: Sequence[LoadFacts], load: LoadFacts) -> str | None
             limits = f"{kibibytes(min(sizes))} to {kibibytes(max(sizes))}"
             return f"{same} with blocks of {limits}: the limit counts {limit}"
     return None
+
+
+def below_sector_in_words(loads: Sequence[LoadFacts], load: LoadFacts) -> str | None:
+    """Words for writes that are smaller than a sector and take clearly longer than larger ones, as many of which are
+    outstanding: nothing else makes smaller writes slower. None: there are none."""
+    if load.direction != "write":
+        return None
+    sized = [each for each in (load, *_as_many_in_flight(loads, load)) if each.operation_bytes]
+    small = [each for each in sized if (each.operation_bytes or 0.0) < _SECTOR_BYTES]
+    large = [each for each in sized if (each.operation_bytes or 0.0) >= _SECTOR_BYTES]
+    slowest, fastest = (min(each, key=attrgetter("ops_per_second"), default=None) for each in (small, large))
+    if slowest is None or fastest is None:
+        return None
+    times = slowest.latency_seconds / fastest.latency_seconds
+    if times < _CLEARLY_LONGER:
+        return None
+    sizes = [kibibytes(each.operation_bytes or 0.0) for each in (slowest, fastest)]
+    longer = f"writes of {sizes[0]} take {times:.1f} times as long as writes of {sizes[1]}"
+    return f"{longer}: a drive reads and rewrites the whole sector around a smaller write"
 
 
 def _slope(load: LoadFacts, other_load: LoadFacts | None) -> Slope | None:

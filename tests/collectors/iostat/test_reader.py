@@ -314,3 +314,11 @@ def test_a_device_that_completes_none_of_its_ios_does_not_answer(cells: str, han
     header = TABLE.partition("\n")[0]
     _, items = read(f"{header}\nsda {cells}\n")
     assert ("no-answer" in codes(items)) is hangs
+
+
+@pytest.mark.parametrize("beside", ["", TABLE])
+def test_tables_of_iostat_beside_those_of_sar_are_named(beside: str) -> None:
+    columns = "DEV tps rkB/s wkB/s areq-sz aqu-sz await %util"
+    sar = f"01:00:00 {columns}\n01:00:01 sda 100.00 800.00 0.00 8.00 0.05 0.50 5.00\n"
+    _, items = read(f"{TITLE}{beside}{sar}")
+    assert ("several-programs" in codes(items)) is bool(beside)
