@@ -271,3 +271,9 @@ def test_the_end_of_a_result_says_what_is_missing(tmp_path: Path) -> None:
     text = "Run status group 0 (all jobs):\n   READ: bw=112MiB/s (118MB/s), io=8192MiB, run=73043-73043msec\n"
     with pytest.raises(UsageError, match="is the summary at the end of fio's output: import the lines of its jobs"):
         import_text(tmp_path, text)
+
+
+def test_a_copy_that_ends_within_its_latencies_has_their_mean(tmp_path: Path) -> None:
+    text = cut_before(fio_text(), " stdev= 4.20")
+    assert not text.endswith("\n")
+    assert import_text(tmp_path, text).steps[0].directions["read"].latency_seconds.mean == pytest.approx(0.016)
