@@ -24,7 +24,8 @@ Before 2.2 the last title is "total:", and the title of a single target's table 
 writes "job" for timespan, and percentiles of all targets together, without a title. Its percentiles of reads and
 writes together are wrong, because it adds the I/Os of each thread twice, and are not used.
 
-A file may also contain only the tables, if people copy no more. Each table occurs once in a timespan.
+A file may also contain only the tables, if people copy no more, and the command above them. Each table occurs once in
+a timespan.
 """
 
 from __future__ import annotations
@@ -34,7 +35,15 @@ from collections.abc import Iterator, Mapping
 
 from sanpath.model import DIRECTIONS, Direction
 from sanpath_collectors.diskspd.command_line import is_rate_limited, parse_command_line, parse_options
-from sanpath_collectors.diskspd.outcome import ALL_TARGETS, Figures, Head, SpanOutcome, TargetOutcome, empty_figures
+from sanpath_collectors.diskspd.outcome import (
+    ALL_TARGETS,
+    Directions,
+    Figures,
+    Head,
+    SpanOutcome,
+    TargetOutcome,
+    empty_figures,
+)
 from sanpath_collectors.diskspd.parse_settings import read_setting
 from sanpath_collectors.diskspd.settings import Span
 from sanpath_collectors.diskspd.values import parse_count, parse_number, parse_ratio, parse_size_bytes, parse_time_us
@@ -45,10 +54,17 @@ _FILE = re.compile(r"(.*) \(([^()]*)\)")
 _TABLES: Mapping[str, Direction | None] = {"Total IO": None, "Read IO": "read", "Write IO": "write"}
 _PERCENTS = {"min": 0.0, "max": 100.0} | {f"{n}-nines": round(100 - 10.0 ** (2 - n), n - 2) for n in range(3, 10)}
 _RANK = re.compile(r"(\d{1,2})th")
+_PROMPT = re.compile(
+    r"(?:[^>$#]{0,200}[>$#]\s*|[.&]\s*)?(?:\S{0,200}[\\/])?diskspd(?:64)?(?:\.exe)?(\s+-[A-Za-z].*)", re.IGNORECASE
+)
+"""The line on which DiskSpd was called, as people copy it with the tables."""
 _SECTIONS_AFTER_SPANS = ("Totals:", "Command Line:", "Input parameters:")
 """Begins of lines after the last timespan: the sum of all timespans, or the next result."""
 _MAX_LINE_LENGTH = 1 << 20
 """Longer lines are split, so that no file fills the memory."""
+_LATENCY_ROUNDING_SECONDS = 0.5e-6
+_ROUNDINGS = 20
+"""The least that a difference of latencies must be, in roundings of both, to be used: 5 % of uncertainty."""
 _MAX_REMARKS = 20
 """Largest number of remarks about a damaged file."""
 
@@ -103,6 +119,9 @@ class TextParser:
             if line != "Totals:":
                 self._head, self._spans, self._command_line = Head(), [], ""
                 self._read_heading(line)
+        elif prompt := _PROMPT.fullmatch(line):
+            yield from self._end_span()
+            self._head, self._spans, self._command_line = Head(), [], prompt[1]
         elif line.startswith("*** Interrupted"):
             self._add_remark("interrupted", "the test was interrupted: its results cover less time than requested")
         elif self._span is not None:
@@ -128,8 +147,11 @@ class TextParser:
     def _end_span(self) -> Iterator[SpanOutcome]:
         if self._span is None:
             return
-        outcome, self._span = self._span.outcome, None
-        outcome.head, outcome.settings = self._head, self._settings_of(outcome)
+        span, self._span = self._span, None
+        settings = self._settings_of(span.outcome)
+        span.complete_directions(settings)
+        outcome = span.outcome
+        outcome.head, outcome.settings = self._head, settings
         yield outcome
 
     def _settings_of(self, outcome: SpanOutcome) -> Span:
@@ -170,6 +192,30 @@ class _SpanText:
         self._latencies: str | None = None
         self._title = ""
         self._complete_sections: set[str] = set()
+        self._sums: dict[str, Figures] = {}
+        self._sum_of_targets = Figures()
+
+    def complete_directions(self, settings: Span) -> None:
+        """Fills in the table of a direction that was not copied: what the sums of both leave beside the other
+        direction, or all of them if DiskSpd was told to do nothing else (-w0, -w100)."""
+        totals = self._outcome.totals
+        missing = {name: d for name, d in _TABLES.items() if d and name not in self._complete_sections}
+        if "Total IO" not in self._complete_sections or totals is None or not missing:
+            return
+        if len(missing) == 2:
+            ratios = {target.read_ratio for target in settings.targets}
+            if ratios not in ({0.0}, {1.0}):
+                return
+            used: Direction = "read" if ratios == {1.0} else "write"
+            for path in self._sums:
+                self._outcome.targets[path].figures = empty_figures()
+            totals.update(empty_figures())
+        else:
+            used = next(iter(missing.values()))
+        for path, sums in self._sums.items():
+            _add_rest(self._outcome.targets[path].figures, sums, used)
+        _add_rest(totals, self._sum_of_targets, used)
+        self._complete_sections |= {*missing}
 
     @property
     def outcome(self) -> SpanOutcome:
@@ -203,8 +249,8 @@ class _SpanText:
             self._latencies = _parse_path(self._title) if self._has_titles else ALL_TARGETS
         elif self._latencies is not None and self._read_percentile_row([cell.strip() for cell in line.split("|")]):
             return
-        elif (direction := _TABLES.get(self._table)) and self._columns and "|" in line:
-            self._read_row(line, direction)
+        elif self._table and self._columns and "|" in line:
+            self._read_row(line, _TABLES[self._table])
         elif line and not line.startswith("---"):
             self._title = line
             self._read_statement(line)
@@ -228,7 +274,7 @@ class _SpanText:
         elif usage_column < len(cells) and (used := parse_ratio(cells[usage_column])) is not None:
             self._outcome.core_ratios.append(used)
 
-    def _read_row(self, line: str, direction: Direction) -> None:
+    def _read_row(self, line: str, direction: Direction | None) -> None:
         cells = dict(zip(self._columns, line.split("|", len(self._columns) - 1), strict=False))
         file = cells.get("file", "").strip()
         match = _FILE.fullmatch(file)
@@ -236,7 +282,7 @@ class _SpanText:
         target = self._outcome.targets.setdefault(path, TargetOutcome())
         target.size_bytes = parse_size_bytes(match[2]) if match else None
         self._outcome.threads.add(cells.get("thread", "").strip())
-        _add_row(target.figures[direction], cells)
+        _add_row(target.figures[direction] if direction else self._sums.setdefault(path, Figures()), cells)
 
     def _read_total_row(self, line: str) -> None:
         cells = dict(zip(self._columns[1:-1], line.split("|"), strict=False))
@@ -246,6 +292,8 @@ class _SpanText:
             self._outcome.seconds = ops / rate  # The duration is missing if only tables were copied.
         if direction and totals is not None and not _add_row(totals[direction], cells):
             self._outcome.totals = None
+        if direction is None:
+            _add_row(self._sum_of_targets, cells)
         self._complete_sections.add(self._table)
         self._table = ""
 
@@ -275,6 +323,19 @@ def _add_row(figures: Figures, cells: Mapping[str, str]) -> bool:
         return False
     figures.add(ops, bytes_moved, None if latency is None else latency / 1e3)
     return True
+
+
+def _add_rest(figures: Directions, sums: Figures, used: Direction) -> None:
+    """Adds to the direction `used` what the other one leaves of the sums of both."""
+    other = figures["write" if used == "read" else "read"]
+    ops, bytes_moved = sums.ops - other.ops, sums.bytes - other.bytes
+    latency = None
+    if ops > 0 and sums.latency_sum_seconds is not None and other.latency_sum_seconds is not None:
+        rest = sums.latency_sum_seconds - other.latency_sum_seconds
+        rounding = (sums.ops + other.ops) * _LATENCY_ROUNDING_SECONDS
+        latency = rest / ops if rest >= _ROUNDINGS * rounding else None
+    figures[used] = Figures()
+    figures[used].add(max(ops, 0), max(bytes_moved, 0), latency)
 
 
 def _parse_path(title: str) -> str:

@@ -73,6 +73,39 @@ def test_sums_of_reads_and_writes_alone_are_recognised_and_refused_for_what_is_m
         read(sums)
 
 
+def test_the_table_that_was_not_copied_is_what_the_sums_leave() -> None:
+    whole, shorter = tables_of(OLD), tables_of(OLD).partition("Write IO")[0]
+    for given, expected in zip(counted(read(shorter.encode())), counted(read(whole.encode())), strict=True):
+        for measure in ("ops_write_total", "bytes_write_total", "ops_read_total", "bytes_read_total"):
+            assert given[measure] == expected[measure]
+        assert given["latency_seconds_write_total"] == pytest.approx(
+            expected["latency_seconds_write_total"], rel=0.02
+        )
+
+
+@pytest.mark.parametrize(
+    "prompt", ["diskspd.exe", r"PS C:\my tools> .\DiskSpd.exe", "C:\\tools>diskspd", "$ ./diskspd"]
+)
+def test_the_command_above_sums_says_in_which_direction_they_are(prompt: str) -> None:
+    """And how many I/Os were outstanding. A mixed test remains without its directions."""
+    sums = """\
+        Total IO
+        thread |       bytes     |     I/Os     |     MB/s   |  I/O per s |  AvgLat  | LatStdDev |  file
+        ------------------------------------------------------------------------------------------------
+             0 |      8192000000 |      1000000 |     130.21 |   16666.67 |    0.960 |     0.185 | T:\\a.dat (10GB)
+        ------------------------------------------------------------------------------------------------
+        total:        8192000000 |      1000000 |     130.21 |   16666.67 |    0.960 |     0.185
+        """
+    for option, name, other in (("-w100", "write", "read"), ("-w0", "read", "write")):
+        items = read(f"I did this:\n{prompt} -b8K -t1 -o16 {option} -d60 T:\\a.dat\n\n{sums}".encode())
+        row = [item for item in items if isinstance(item, Rows) and item.table.kind == "load"][-1].values
+        assert row[f"ops_{name}_total"] == [1_000_000]
+        assert row[f"ops_{other}_total"] == [0]
+        assert row["in_flight_configured"] == [16]
+    with pytest.raises(CollectorError, match="give the tables Read IO and Write IO"):
+        read(f"{prompt} -b8K -w30 T:\\a.dat\n{sums}".encode())
+
+
 def test_xml_results_in_one_file() -> None:
     later = SERIES.replace("13:14:15", "14:14:15").replace("<RequestCount>4<", "<RequestCount>8<")
     items = read((SERIES + "\n" + later).encode())
@@ -124,7 +157,7 @@ def test_command_line(line: str, in_flight: int, random: float, reads: float, di
 
 def test_figures_that_are_cut_off_are_left_out() -> None:
     text = POWERSHELL.decode("utf-16")
-    items = read(text[: text.rindex("Write IO")].encode())
+    items = read(text[: text.rindex("Total IO")].encode())
     assert [event.detail["step"] for event in events(items, "step-begin")] == ["timespan 1"]
     assert codes(items) == ["start-is-process-start", "cut-file"]
 
