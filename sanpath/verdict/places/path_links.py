@@ -91,10 +91,7 @@ def path_links(table: PlaceTable) -> list[PathLink]:
     ends |= {port.partition(":")[2] for cable in at_array if cable.side == "array" for port in cable.devices}
     ports = list(_ports(table, ends))
     ends |= {link.entities[0].partition(":")[2] for link in ports}
-    uncounted = list(_uncounted(table, ends))
-    # A port and the cable in it are one link. The cable has the speed of the slower of its two ends.
-    in_cables = {cable.device for link in uncounted for cable in link.cables}
-    return [*counted, *(link for link in ports if link.entities[0] not in in_cables), *uncounted]
+    return [*counted, *ports, *_uncounted(table, ends)]
 
 
 def _counted(table: PlaceTable) -> Iterator[PathLink]:
