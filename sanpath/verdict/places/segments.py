@@ -207,11 +207,10 @@ def _service_with_wait(
 def _service_of_reads(facts: Facts, load: LoadFacts) -> float:
     """Service time by the array's own clock of the reads that a job does beside its writes, in seconds; infinite:
     unknown."""
-    beside = [other for other in facts.loads_in(load.step) if other.entity == load.entity and other is not load]
     times = [
         segment.middle
-        for other in beside
-        if other.direction == "read"
+        for other in facts.loads_in(load.step)
+        if load.direction == "write" and other.direction == "read" and other.entity == load.entity
         for segment in _without_waits(facts, other)
         if segment.kind == "array_service" and segment.source == ARRAY_CLOCK
     ]
