@@ -316,9 +316,9 @@ def test_a_device_that_completes_none_of_its_ios_does_not_answer(cells: str, han
     assert ("no-answer" in codes(items)) is hangs
 
 
-@pytest.mark.parametrize("beside", ["", TABLE])
-def test_tables_of_iostat_beside_those_of_sar_are_named(beside: str) -> None:
+@pytest.mark.parametrize("tables", ["", TABLE])
+def test_tables_of_iostat_beside_those_of_sar_are_named(tables: str) -> None:
     columns = "DEV tps rkB/s wkB/s areq-sz aqu-sz await %util"
     sar = f"01:00:00 {columns}\n01:00:01 sda 100.00 800.00 0.00 8.00 0.05 0.50 5.00\n"
-    _, items = read(f"{TITLE}{beside}{sar}")
-    assert ("several-programs" in codes(items)) is bool(beside)
+    _, items = read(f"{TITLE}{tables}{sar}")
+    assert ("several-programs" in codes(items)) is bool(tables)
