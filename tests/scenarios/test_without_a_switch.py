@@ -58,6 +58,11 @@ def test_what_the_initiators_can_carry_together_is_their_limit(
     assert any("were not measured" in words for words in bottleneck.because)
 
 
+def test_initiators_that_together_carry_what_one_can_may_be_used_in_turn(tmp_path: Path) -> None:
+    found = plateau(tmp_path, [port(HOST_PORT, 4), port(SECOND, 4)], PAYLOAD / (64 * KIB))
+    assert "path_policy" in {suspect.kind for suspect in found.verdict.suspects}
+
+
 @pytest.mark.parametrize("share", [0.3, 0.6, 0.85])
 def test_initiators_that_can_carry_more_are_not_accused(tmp_path: Path, share: float) -> None:
     found = plateau(tmp_path, [port(HOST_PORT, 4)], share * PAYLOAD / (64 * KIB))

@@ -162,7 +162,7 @@ def _used_links(table: PlaceTable) -> list[PathLink]:
     hosts = max(1, len({path.host for path in table.paths}))
     used = [link for link in path_links(table) if (link.share or 0.0) * hosts >= IN_USE]
     # A port and the cable in it are one link.
-    in_cables = {cable.device for link in used for cable in link.cables}
+    in_cables = {cable.device for link in used for cable in link.cables if cable.device not in link.entities}
     used = [link for link in used if in_cables.isdisjoint(link.entities)]
     at_host, at_array = ([link for link in used if link.side == side] for side in ("host", "array"))
     at_hosts, at_arrays = (fmean([link.filled_by_load for link in links] or [0.0]) for links in (at_host, at_array))
