@@ -29,12 +29,15 @@ class Disk:
 class OnDisks(San):
     """fio on the host db7 reads from several disks, which it names. `later`: the disks from the second step on, where
     they differ. `volumes`: devices of this `kind` on all of them, with an equal part of the I/Os each, which it
-    names instead."""
+    names instead; `volume_depth`: slots of each, None: not reported; `volume_seconds`: mean latency there,
+    None: that on the disks."""
 
     disks: Mapping[str, Disk] = field(default_factory=dict)
     later: Mapping[str, Disk] = field(default_factory=dict)
     volumes: tuple[str, ...] = ()
     kind: str = "other dm"
+    volume_depth: int | None = None
+    volume_seconds: float | None = None
 
     def _configuration(self, out: RecordingBuilder) -> None:
         out.configure_link("load:fio runs_on host:db7")
@@ -47,7 +50,8 @@ class OnDisks(San):
             if not self.volumes:
                 out.configure_link(f"load:fio targets lun:db7/{name}")
         for volume in self.volumes:
-            out.entity("db7", "lun", volume, f"db7/{volume}", {"device": (volume,)}, {"kind": self.kind})
+            about = {"kind": self.kind, "queue_depth": self.volume_depth}
+            out.entity("db7", "lun", volume, f"db7/{volume}", {"device": (volume,)}, about)
             out.link("db7", "attached_to", (("lun", volume), ("host", "db7")))
             out.configure_link(f"load:fio targets lun:db7/{volume}")
             for name in self.disks:
@@ -57,6 +61,8 @@ class OnDisks(San):
             counters = {name: self._counters(name, at) for name in self.disks}
             metrics = next(iter(counters.values()))
             part = {m: sum(each[m] for each in counters.values()) // max(1, len(self.volumes)) for m in metrics}
+            if self.volume_seconds is not None:
+                part["latency_seconds_read_total"] = round(1e3 * self.volume_seconds * part["ops_read_total"])
             out.samples("db7", LUN, at, {**counters, **dict.fromkeys(self.volumes, part)})
 
     def _counters(self, name: str, at: float) -> dict[str, int | float]:
@@ -72,11 +78,19 @@ class OnDisks(San):
 
 
 def reads(
-    folder: Path, in_flight: int, *, volumes: tuple[str, ...] = (), kind: str = "other dm", **disks: Disk
+    folder: Path,
+    in_flight: int,
+    *,
+    volumes: tuple[str, ...] = (),
+    kind: str = "other dm",
+    volume_depth: int | None = None,
+    volume_seconds: float | None = None,
+    **disks: Disk,
 ) -> Diagnosis:
     """Reads of 4 KiB, `in_flight` of them outstanding."""
     unread = {"switch", "array", "disk"}
     san = OnDisks(folder / "r.sanpath", ports=[], leave_out=unread, disks=disks, volumes=volumes, kind=kind)
+    san.volume_depth, san.volume_seconds = volume_depth, volume_seconds
     ops = sum(disk.ops for disk in disks.values())
     san.step("s", in_flight, block=4 * KIB, read=Flow(ops, in_flight / ops))
     return judged(san.write())
@@ -157,6 +171,23 @@ def test_a_path_has_slots_of_its_own(tmp_path: Path, sdb_seconds: float, full: s
     found = reads(tmp_path, outstanding, volumes=("dm-0",), kind="multipath map", sda=sda, sdb=sdb)
     queue = next(suspect for suspect in found.verdict.suspects if suspect.kind == "lun")
     assert (queue.entity, queue.because) == (full, (f"{slots} of {slots} slots are in use",))
+
+
+def test_a_map_with_fewer_slots_than_its_paths_is_the_queue(tmp_path: Path) -> None:
+    """The sessions admit 4 I/Os to a map, two over each path, which has 6 slots."""
+    path = Disk(80, 2 / 80, 6)
+    found = reads(
+        tmp_path,
+        48,
+        volumes=("dm-0",),
+        kind="multipath map",
+        volume_depth=4,
+        volume_seconds=46 / 160,
+        sda=path,
+        sdb=path,
+    )
+    (bottleneck,) = found.verdict.bottlenecks
+    assert (bottleneck.kind, bottleneck.entity) == ("lun", "lun:db7/dm-0")
 
 
 def test_volumes_that_share_a_disk_have_its_slots_once(tmp_path: Path) -> None:

@@ -360,8 +360,11 @@ def _with_slots(facts: Facts, load: LoadFacts, row: FactRow) -> list[FactRow]:
     operations = sum(number(part, "ops_per_second") for part in own)
     if not operations >= _WHOLE_PLANE_SHARE * number(row, "ops_per_second") > 0:
         return [row]
-    if kind == MULTIPATH_MAP and not all(part["queue_depth"] for part in own):
-        return [row]
+    if kind == MULTIPATH_MAP:
+        of_paths = [number(part, "queue_depth") for part in own]
+        # The sessions of the paths may admit fewer I/Os to the map than its paths have slots.
+        if not all(of_paths) or 0 < number(row, "queue_depth") < sum(of_paths):
+            return [row]
     return [each for part in own for each in _with_slots(facts, load, part)]
 
 
