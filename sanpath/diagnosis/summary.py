@@ -37,8 +37,8 @@ class Summary:
     elements that are not on it. `other_links`: of a verdict on links or path policies, the links of the same host to
     its other paths, except limiting ones. `more_paths`: number of other paths; without links, of other machines with
     a load. `action`: the first thing to do. `plan_step`: its number in the plan; None: it decides between suspects,
-    or there is nothing to do. `gain`: what it would bring, None: unknown. `other_io`: the verdict of each other kind of
-    I/O of the run in a sentence, where it differs.
+    or there is nothing to do. `gain`: what it would bring, None: unknown. `other_io`: the verdict of each other kind
+    of I/O of the run in a sentence, where it differs.
     """
 
     verdict: str

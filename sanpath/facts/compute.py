@@ -52,7 +52,7 @@ from sanpath.facts.time.recorder_coverage import absences, presences
 from sanpath.recording.reading.recording import Recording
 from sanpath.topology.topology import Topology
 
-_MOST_LOADS_OF_PARTS = 320
+_MAX_LOADS_OF_PARTS = 320
 """Largest number of loads of parts (one for each step and direction) that are judged separately: each adds 10 to 20
 ms to a diagnosis. sanpath's own choice: 20 hosts in 16 steps."""
 
@@ -127,7 +127,7 @@ def _facts(recording: Recording, sampled: Sampled, sampled_steps: SampledSteps) 
     )
     # A machine that moves between hosts is not a part of either host's load.
     parts = load_parts(topology, steps, load_samples, samples, loads) if len(placements) == 1 else []
-    if sum(len(part.loads) for part in parts) > _MOST_LOADS_OF_PARTS:
+    if sum(len(part.loads) for part in parts) > _MAX_LOADS_OF_PARTS:
         return replace(facts, parts_left_out=len(parts))
     by_devices = (replace(p, loads=_by_their_devices(topology, p.loads, samples, clocks)) for p in parts)
     return replace(facts, parts=[facts_of_part(facts, part, known) for part in by_devices])

@@ -14,7 +14,7 @@ from sanpath.diagnosis.experiment import Experiment
 from sanpath.diagnosis.model import Verdict
 from sanpath.topology.names import in_words
 from sanpath.units import percent_likely
-from sanpath.verdict.model import LEAST_PROBABILITY
+from sanpath.verdict.model import MIN_PROBABILITY
 
 MIN_BITS = 0.01
 """Minimum expected information for an experiment to be worth a step."""
@@ -36,7 +36,7 @@ class Choice:
 def is_certain(verdict: Verdict) -> bool:
     """Whether a verdict needs no further experiment: it has the probability of grade A, with or without enough
     windows."""
-    is_likely = (verdict.probability or 0.0) >= LEAST_PROBABILITY["A"]
+    is_likely = (verdict.probability or 0.0) >= MIN_PROBABILITY["A"]
     return verdict.kind != "cannot_tell" and (verdict.grade == "A" or is_likely)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sanpath.facts.storage.other_loads import LEAST_OPS_PER_SECOND, OtherLoad, volumes_of_others
+from sanpath.facts.storage.other_loads import MIN_OPS_PER_SECOND, OtherLoad, volumes_of_others
 from sanpath.probe.plan import Guard
 from sanpath.recording.reading.recording import Recording
 from sanpath.units import duration, iops
@@ -39,7 +39,7 @@ def tripped(guard: Guard, before: Mapping[str, OtherLoad], now: Mapping[str, Oth
         Trip(entity, earlier.latency_seconds, current.latency_seconds)
         for entity, earlier in before.items()
         if (current := now.get(entity)) is not None
-        and min(earlier.ops_per_second, current.ops_per_second) >= LEAST_OPS_PER_SECOND
+        and min(earlier.ops_per_second, current.ops_per_second) >= MIN_OPS_PER_SECOND
         and current.latency_seconds > (1 + guard.growth_ratio) * earlier.latency_seconds
         and current.latency_seconds - earlier.latency_seconds > guard.least_seconds
     ]
@@ -80,7 +80,7 @@ class Watch:
         both = [
             (entity, before, now[entity])
             for entity, before in self.before.items()
-            if entity in now and min(before.ops_per_second, now[entity].ops_per_second) >= LEAST_OPS_PER_SECOND
+            if entity in now and min(before.ops_per_second, now[entity].ops_per_second) >= MIN_OPS_PER_SECOND
         ]
         both.sort(key=lambda volume: volume[1].latency_seconds / volume[2].latency_seconds)
         return [

@@ -12,7 +12,7 @@ from sanpath.summary.step_figures import in_flight, use_of
 from sanpath.topology.paths import placed_loads, targets_of
 from sanpath.topology.topology import Topology
 from sanpath.units import bandwidth, count, counted, iops, percent_likely, percent_rounded
-from sanpath.verdict.model import LEAST_PROBABILITY
+from sanpath.verdict.model import MIN_PROBABILITY
 
 _FULL_LINK_RATIO = 0.8
 """Utilisation from which the link to a slow device is called saturated: sanpath's own choice. A device that does not
@@ -216,7 +216,7 @@ def _unproven(diagnosis: Diagnosis, topology: Topology) -> str:
     what, short = "Bottleneck not proven; most likely", "Most likely"
     if first.place:
         # What is there was not read, but the place may be as good as certain.
-        is_certain = first.probability >= LEAST_PROBABILITY["A"]
+        is_certain = first.probability >= MIN_PROBABILITY["A"]
         what, short = ("The limit is", "Limit:") if is_certain else ("Not proven; most likely", short)
     return _fitting(*(f"{beginning} {name} ({percent_likely(first.probability)})" for beginning in (what, short)))
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from sanpath.diagnosis.model import Bottleneck, Grade, Next, Suspect
     from sanpath.facts.load.loads import LoadFacts
 
-LEAST_PROBABILITY: Mapping[Grade, float] = {"A": 0.97, "B": 0.85}
+MIN_PROBABILITY: Mapping[Grade, float] = {"A": 0.97, "B": 0.85}
 """The probability that a grade needs; any other verdict is C."""
 NAMED = 0.6
 """Reported probability from which a suspect is named: three to two. Nobody believes a tool again that blamed the

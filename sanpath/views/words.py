@@ -23,7 +23,7 @@ from sanpath.units import (
     percent,
     percent_likely,
 )
-from sanpath.verdict.model import LEAST_PROBABILITY, NAMED
+from sanpath.verdict.model import MIN_PROBABILITY, NAMED
 
 if TYPE_CHECKING:
     from sanpath.comparison.same_latency import Io
@@ -62,7 +62,7 @@ FROM_SLOWER_STEP = "not the one with the highest throughput, but the one that sh
 
 GRADES = {
     grade: f"{rank} of A, B and C, right in at least {100 * least:g} of 100 simulated tests"
-    for rank, (grade, least) in zip(("highest", "middle"), LEAST_PROBABILITY.items(), strict=True)
+    for rank, (grade, least) in zip(("highest", "middle"), MIN_PROBABILITY.items(), strict=True)
 } | {"C": "lowest of A, B and C, other explanations are not ruled out"}
 """The meaning of a grade."""
 
@@ -93,7 +93,7 @@ def _too_few_windows(diagnosis: Diagnosis) -> int | None:
     verdict = diagnosis.verdict
     windows = next((step.windows_used for step in diagnosis.steps if step.name == verdict.from_step), WINDOWS)
     first = next((suspect.probability for suspect in verdict.suspects), verdict.probability or 0.0)
-    is_likely = first >= LEAST_PROBABILITY["B"] and verdict.kind != "cannot_tell"
+    is_likely = first >= MIN_PROBABILITY["B"] and verdict.kind != "cannot_tell"
     return windows if is_likely and verdict.grade == "C" and windows < WINDOWS else None
 
 
@@ -197,7 +197,7 @@ def remainder_of(budget: LatencyBudget) -> tuple[str, str]:
 def title(verdict: Verdict) -> str:
     """The title above the sentence of a verdict: its kind."""
     first = next(iter(verdict.suspects), None)
-    is_certain = first is not None and first.place and first.probability >= LEAST_PROBABILITY["A"]
+    is_certain = first is not None and first.place and first.probability >= MIN_PROBABILITY["A"]
     return _NOT_MEASURED if verdict.kind == "cannot_tell" and is_certain else TITLES[verdict.kind]
 
 

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from sanpath.cli import app
 from sanpath.errors import RecordingError
-from sanpath.facts.time.steps import MOST_STEPS
+from sanpath.facts.time.steps import MAX_STEPS
 from tests.support.recording import RecordingBuilder
 
 SECONDS = 30
@@ -75,7 +75,7 @@ def test_millions_of_paths_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_as_many_steps_as_are_accepted_are_judged(tmp_path: Path) -> None:
-    assert f"s{MOST_STEPS - 1}" in diagnosed(with_steps(tmp_path / "r.sanpath", MOST_STEPS))
+    assert f"s{MAX_STEPS - 1}" in diagnosed(with_steps(tmp_path / "r.sanpath", MAX_STEPS))
 
 
 @pytest.mark.parametrize("dropped", [0, 100])

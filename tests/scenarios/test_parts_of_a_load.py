@@ -91,7 +91,7 @@ def test_every_one_of_many_hosts_is_judged(tmp_path: Path) -> None:
 def test_of_hosts_that_are_too_many_to_judge_each_the_verdict_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sanpath.facts.compute._MOST_LOADS_OF_PARTS", 2)
+    monkeypatch.setattr("sanpath.facts.compute._MAX_LOADS_OF_PARTS", 2)
     found = reads_on_hosts(tmp_path, **{f"db{number}": Reads(4, 4) for number in range(3)})
     words = "judged together: 3 hosts and targets are too many to judge separately"
     assert words in found.steps[0].verdict.because

@@ -24,7 +24,7 @@ sources."""
 _MIN_DIRECTION_RATIO = 0.1
 """Share of the bytes of both directions from which a direction counts: the other one contains commands. sanpath's own
 choice."""
-_LEAST_BYTES_PER_SECOND = 1e6
+_MIN_BYTES_PER_SECOND = 1e6
 """Smallest rate of disks that decides: below it, commands and other traffic would. sanpath's own choice."""
 _AT_PORT = {"read": "rx", "write": "tx"}
 _COUNTERS = tuple(f"bytes_{direction}_total" for direction in _AT_PORT.values())
@@ -75,7 +75,7 @@ def _are_words(ports: Sequence[StepSamples], disks: Sequence[StepSamples]) -> bo
     total = sum(moved.values())
     telling = [direction for direction, of_one in moved.items() if of_one > _MIN_DIRECTION_RATIO * total]
     seconds = max((sample.length_seconds for sample in disks), default=0.0)
-    return total > _LEAST_BYTES_PER_SECOND * seconds and all(
+    return total > _MIN_BYTES_PER_SECOND * seconds and all(
         isclose(_bytes(ports, f"bytes_{_AT_PORT[each]}_total"), _WORD_BYTES * moved[each], rel_tol=_SAME_BYTES)
         for each in telling
     )

@@ -10,7 +10,7 @@ from dataclasses import replace
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.load.stacks import Stacked, uppermost
 from sanpath.facts.samples.absences import over_whole_steps
-from sanpath.facts.samples.step_samples import FEWEST_OPERATIONS, StepSamples, gauge_or_rates, sum_of_known
+from sanpath.facts.samples.step_samples import MIN_OPERATIONS, StepSamples, gauge_or_rates, sum_of_known
 from sanpath.model import DIRECTIONS, Step
 from sanpath.topology.topology import Topology
 
@@ -23,7 +23,7 @@ _STACK = ("md", "dm-", "bcache", "drbd", "loop")
 before."""
 _BUSY_RATIO = 0.1
 """From this share of its highest rate on, a host is busy."""
-_LEAST_PER_SECOND = 1.0
+_MIN_OPS_PER_SECOND = 1.0
 """I/Os per second from which a machine that keeps none outstanding has a load: sanpath's own choice. An idle one that
 writes logs has done many after days."""
 _HELD_RATIO = 0.5
@@ -99,7 +99,7 @@ def _has_enough(devices: Sequence[StepSamples], in_flight: float) -> bool:
     """Return whether a machine did enough I/Os in a step for a mean time, or kept one outstanding all the time."""
     seconds = max(device.length_seconds for device in devices)
     operations = seconds * sum(_rate(device, "ops", direction) for device in devices for direction in DIRECTIONS)
-    return in_flight >= 1 or operations >= max(FEWEST_OPERATIONS, _LEAST_PER_SECOND * seconds) or not seconds
+    return in_flight >= 1 or operations >= max(MIN_OPERATIONS, _MIN_OPS_PER_SECOND * seconds) or not seconds
 
 
 def _rate(device: StepSamples, quantity: str, direction: str) -> float:

@@ -26,16 +26,16 @@ SLOW_FACTOR = 2.0
 2016, for a drive beside its peers in one RAID group."""
 _MAD_SCALE = 1.4826
 """Median absolute deviation → standard deviation, if errors are normal."""
-_LEAST_SCATTER = 0.05
+_MIN_SCATTER = 0.05
 """Natural logarithm. Scatter below 5 % is not credible from a few windows."""
 _MEDIAN_ERROR = 1.2533
 """Standard error of a median over that of a mean, if errors are normal: the root of half of pi."""
 _SIMILAR_LOAD = 1.1
 """Factor by which the other peer may carry less load and still be compared: counters of one poll do not agree more
 closely."""
-_LEAST_LOAD_RATIO = 0.1
+_MIN_LOAD_RATIO = 0.1
 """Share of its peers' load below which a peer does not serve the test but, for example, only checks a path."""
-_FEWEST_PAIRS = 3
+_MIN_PAIRS = 3
 """Fewest pairs of peers with unequal load that give a slope; with fewer it is 1."""
 
 
@@ -91,7 +91,7 @@ def _compare_peer(
     more = np.maximum((amounts[:, index, None, :] - amounts[:, others, :]).max(axis=0), 0.0)
     similar = ~np.isnan(other_times) & (more <= np.log(_SIMILAR_LOAD))
     enough = similar.sum(axis=0) >= min(2, len(other_times))
-    compared = enough & ~(amounts[0, index] < _median(amounts[0, others], axis=0) + np.log(_LEAST_LOAD_RATIO))
+    compared = enough & ~(amounts[0, index] < _median(amounts[0, others], axis=0) + np.log(_MIN_LOAD_RATIO))
     compared &= ~np.isnan(own)
     if not compared.any():
         return None
@@ -117,8 +117,8 @@ def _slope(rates: Floats, times: Floats) -> float:
     first, second = np.triu_indices(len(rates), k=1)
     distance = rates[second] - rates[first]
     with np.errstate(invalid="ignore"):
-        apart = np.abs(distance) > _LEAST_SCATTER
-    if apart.sum() < _FEWEST_PAIRS:
+        apart = np.abs(distance) > _MIN_SCATTER
+    if apart.sum() < _MIN_PAIRS:
         return 1.0
     return max(1.0, float(np.median((times[second] - times[first])[apart] / distance[apart])))
 
@@ -135,7 +135,7 @@ def _scatter(others: Floats, excess: Floats) -> float:
         between = _MAD_SCALE * few * float(_median(np.abs(middles), axis=0))
         within = (residuals - middles[:, None]).ravel()
     error = _MEDIAN_ERROR * _MAD_SCALE * float(_median(np.abs(within), axis=0)) / np.sqrt(windows)
-    return max(_LEAST_SCATTER, float(np.hypot(between, error)))
+    return max(_MIN_SCATTER, float(np.hypot(between, error)))
 
 
 def _log(values: Floats) -> Floats:

@@ -11,7 +11,7 @@ from sanpath.topology.topology import Topology
 
 _MODEL = ("vendor", "model", "rotational", "size_bytes", "kind")
 """Attributes in which block devices of one kind agree."""
-_MOST_MEMBERS = 256
+_MAX_MEMBERS = 256
 """Largest group that is compared in full; of a larger one, only the first members are."""
 
 
@@ -37,7 +37,7 @@ def groups(topology: Topology, steps: Sequence[UnderTest]) -> list[Group]:
     ):
         keyed.setdefault(key, {})[member] = counted
     return [
-        Group(str(kind), str(of), dict(sorted(members.items())[:_MOST_MEMBERS]))
+        Group(str(kind), str(of), dict(sorted(members.items())[:_MAX_MEMBERS]))
         for (kind, of, *_), members in keyed.items()
         if len(members) > 1
     ]

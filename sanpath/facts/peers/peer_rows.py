@@ -12,7 +12,7 @@ from sanpath.facts.table import WHOLE_RUN, FactRow
 from sanpath.model import DIRECTIONS
 from sanpath.topology.topology import Topology
 
-FEWEST_WINDOWS = 5
+MIN_WINDOWS = 5
 """Fewest windows from which a difference counts as lasting."""
 
 
@@ -72,5 +72,5 @@ def compared(rows: Sequence[FactRow]) -> set[str]:
     return {
         str(row["entity"])
         for row in rows
-        if int(row["windows"] or 0) >= FEWEST_WINDOWS and float(row["peers_compared"] or 0) >= 2
+        if int(row["windows"] or 0) >= MIN_WINDOWS and float(row["peers_compared"] or 0) >= 2
     }

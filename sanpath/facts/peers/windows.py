@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from sanpath.facts.peers.excess_latency import Floats
-from sanpath.facts.samples.step_samples import FEWEST_OPERATIONS, StepSamples
+from sanpath.facts.samples.step_samples import MIN_OPERATIONS, StepSamples
 from sanpath.model import DIRECTIONS
 
-_MOST_COMPARISONS = 1_500_000
+_MAX_COMPARISONS = 1_500_000
 """Windows times pairs of peers: 0.4 s of a processor. Of more windows, every second or so is used."""
 _COARSEST = 0.25
 """An average that may be off by this share of itself is left out."""
@@ -41,7 +41,7 @@ def counted(samples: Mapping[str, Sequence[StepSamples]], direction: str) -> Win
         return None
     longest = max(chosen.values(), key=lambda sample: len(sample.seconds))
     ended, length = np.array(longest.ended_us, dtype=float), np.array(longest.seconds)
-    every = -(-len(ended) * len(chosen) ** 2 // _MOST_COMPARISONS)
+    every = -(-len(ended) * len(chosen) ** 2 // _MAX_COMPARISONS)
     ended, length = ended[:: max(1, every)], length[:: max(1, every)]
     if not len(ended):
         return None
@@ -52,7 +52,7 @@ def counted(samples: Mapping[str, Sequence[StepSamples]], direction: str) -> Win
     completed, waited = rates(ops), rates(spent)
     total = np.nansum([rates(f"ops_{one}_total") for one in DIRECTIONS], axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        seconds = np.where(completed * length >= FEWEST_OPERATIONS, waited / completed, np.nan)
+        seconds = np.where(completed * length >= MIN_OPERATIONS, waited / completed, np.nan)
         moved, size = rates(f"bytes_{direction}_total"), rates(f"bytes_{direction}_total") / completed
     both = np.nansum([rates(f"bytes_{one}_total") for one in DIRECTIONS], axis=0)
     loads = (total,) if np.isnan(moved).all(axis=1).any() else (total, both, size)

@@ -14,7 +14,7 @@ Numbers = npt.NDArray[np.float64]
 
 _MAX_LIMITS = 20_000
 """Largest number of windows that work is divided into: sanpath's own choice, for computing time and memory."""
-_LEAST_WINDOW_SECONDS = 1e-3
+_MIN_WINDOW_SECONDS = 1e-3
 """The resolution of most time stamps: a shorter window is a rounding error."""
 _ENDINGS = ("", "_read", "_write", "_rx", "_tx")
 """Counters of both directions together or of one. Merged, discarded and flushed I/Os are not among the work."""
@@ -43,7 +43,7 @@ def cumulative_work(samples: Sequence[StepSamples], quantity: str) -> Work | Non
         return None
     limits = np.unique(np.concatenate([entity_work.limits for entity_work in works]))
     # Windows that begin where the previous one ended, except for rounding, have no window in between.
-    limits = limits[np.append(np.diff(limits) >= _LEAST_WINDOW_SECONDS, True)]
+    limits = limits[np.append(np.diff(limits) >= _MIN_WINDOW_SECONDS, True)]
     limits = np.append(limits[: -1 : 1 + len(limits) // _MAX_LIMITS], limits[-1])
     return Work(
         limits,

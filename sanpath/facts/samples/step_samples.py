@@ -45,7 +45,7 @@ _MAX_ROUND_ENTITIES = 64
 _MAX_EDGE_RATIO = 1 / 8
 """Largest share of a step that is left out at each edge because a clock is uncertain."""
 
-FEWEST_OPERATIONS = 20
+MIN_OPERATIONS = 20
 """Fewest operations of a meaningful mean time: with fewer, rounding to whole milliseconds or one slow I/O changes
 it."""
 

@@ -8,7 +8,7 @@ from statistics import median
 from sanpath.catalogue.values import WORKING_STATES
 from sanpath.facts.host.tested_machines import cpu_busy_ratio
 from sanpath.facts.load.load_events import SourceEvents
-from sanpath.facts.samples.step_samples import FEWEST_OPERATIONS, StepSamples, tcp_retransmit_ratio
+from sanpath.facts.samples.step_samples import MIN_OPERATIONS, StepSamples, tcp_retransmit_ratio
 from sanpath.facts.table import WHOLE_RUN, FactRow
 from sanpath.model import DIRECTIONS
 from sanpath.topology.topology import Topology
@@ -103,7 +103,7 @@ def peer_times(topology: Topology, samples: Sequence[StepSamples]) -> dict[str, 
             continue
         for direction in DIRECTIONS:
             rate, wait = (sample.rate(f"{name}_{direction}_total") for name in ("ops", "latency_seconds"))
-            if rate and wait is not None and rate * sample.length_seconds >= FEWEST_OPERATIONS:
+            if rate and wait is not None and rate * sample.length_seconds >= MIN_OPERATIONS:
                 for array in topology.related(controller, "member_of", "array"):
                     times.setdefault((array, sample.step, direction), {})[controller] = wait / rate
     by_direction: dict[tuple[str, str], tuple[float, float, float]] = {}

@@ -16,7 +16,7 @@ from sanpath.topology.paths import targets_of
 from sanpath.topology.resolve import resolve
 from sanpath.topology.topology import Topology
 
-LEAST_OPS_PER_SECOND = 5.0
+MIN_OPS_PER_SECOND = 5.0
 """I/Os a second of other hosts from which their latency counts: a mean over fewer is chance."""
 
 

@@ -26,7 +26,7 @@ UNKNOWN_CLOCK = (
 )
 
 _MARKS = frozenset(("step-begin", "ramp-end", "step-end"))
-_MOST_LATE_US = 5_000_000
+_MAX_DELAY_US = 5_000_000
 """A status reaches the recorder within this time, also from a busy machine over a slow network."""
 
 
@@ -97,7 +97,7 @@ def _by_own_clocks(events: Iterable[tuple[str, Event]], clocks: Mapping[str, Clo
             return event
         if isinstance(device_time, int) and clock is not None:
             seen = device_time - round(1e6 * clock.seconds)
-            if abs(event.seen - seen) <= _MOST_LATE_US:
+            if abs(event.seen - seen) <= _MAX_DELAY_US:
                 return replace(event, seen=seen)
         return replace(event, detail={**event.detail, "device_time": None})
 

@@ -18,7 +18,7 @@ _RAMP_SECONDS = 1.0
 """Smallest ramp that is left out: sanpath's own choice, a window of most sources."""
 COMMAND = "load command"
 """The step of a load command whose output no collector reads."""
-MOST_STEPS = 5_000
+MAX_STEPS = 5_000
 """Largest number of steps: a sweep of half-minute steps has as many in two days. A hostile file of some kilobytes can
 mark a hundred thousand."""
 _MIN_OVERLAP_RATIO = 0.1
@@ -41,7 +41,7 @@ def load_steps(
     busy_until: BusyUntil | None = None,
 ) -> list[Step]:
     """Return the steps in the order in which they began; without marks, one step over the entire recording. Raises
-    RecordingError for more than MOST_STEPS.
+    RecordingError for more than MAX_STEPS.
 
     `events`: (source, event). `first_us` and `last_us`: the recorder's clock at the first and last poll. A step
     without an end mark (the run is under way, or was killed) ends when its load was last busy: a load may report the
@@ -57,8 +57,8 @@ def load_steps(
     if marks.dropped and not marks.marked:
         return []
     marked = marks.marked or marks.commands
-    if len(marked) > MOST_STEPS:
-        raise RecordingError(f"the recording marks {len(marked):,} steps: at most {MOST_STEPS:,} can be judged")
+    if len(marked) > MAX_STEPS:
+        raise RecordingError(f"the recording marks {len(marked):,} steps: at most {MAX_STEPS:,} can be judged")
     if not marked:
         return [Step(WHOLE_RUN, first_us, last_us, "whole run", (), None)]
     if busy_until is not None and (unmarked := [marks for marks in marked if marks.ended_us is None]):

@@ -10,7 +10,7 @@ _USUAL_TAIL_SHARE = 0.1
 """Mean share of the time that the slowest few I/Os take if none is lost (exponential tail)."""
 _MAX_WEIGHT = 3.0
 """Largest weight for the claim: sanpath's own choice, 20 to 1, since other causes also have a tail."""
-_SHORTEST_TIMEOUT_SECONDS = 0.2
+_MIN_TIMEOUT_SECONDS = 0.2
 """Linux retransmits a TCP segment after this time at the earliest (TCP_RTO_MIN); a SCSI command is retried after
 seconds. A cache that answers most I/Os also makes a tail, but of much faster I/Os."""
 
@@ -27,5 +27,5 @@ def tail_weight(load: LoadFacts) -> tuple[float, str]:
     words = f"the slowest {percent(slowest)} of the I/Os take {percent(share)} of the time"
     may_be_lost = 1.0
     if load.slowest_seconds is not None:
-        may_be_lost = min(1.0, (load.slowest_seconds / _SHORTEST_TIMEOUT_SECONDS) ** 2)
+        may_be_lost = min(1.0, (load.slowest_seconds / _MIN_TIMEOUT_SECONDS) ** 2)
     return max(0.0, excess_weight(share, _USUAL_TAIL_SHARE, _MAX_WEIGHT)) * may_be_lost, words

@@ -23,7 +23,7 @@ from sanpath.verdict.places.submission import (
 )
 from sanpath.verdict.places.table import PlaceTable
 
-_SHORTEST_PAUSE_SECONDS = 50e-6
+_MIN_PAUSE_SECONDS = 50e-6
 """Shortest sleep of a thread (Linux: PR_SET_TIMERSLACK of 50 microseconds; Windows: a millisecond)."""
 _NO_PAUSE_WEIGHT, _MIN_NO_PAUSE_WEIGHT = 2.0, -4.0
 """Weight of the logarithm of a shorter time between I/Os, and the smallest result."""
@@ -111,9 +111,9 @@ def _demand(table: PlaceTable) -> Claim:
         evidence.append(Evidence(rate_in_words(rate), log(_REACHED_SHARE * density_of_rate + 1 - _REACHED_SHARE)))
         if met_rate(table.facts, table.load) is not None:
             because = [f"{rate_in_words(rate)}, with {because[0]}"]
-    elif (between := _time_between(table)) is not None and between < _SHORTEST_PAUSE_SECONDS:
+    elif (between := _time_between(table)) is not None and between < _MIN_PAUSE_SECONDS:
         words = f"only {duration(between)} pass between two I/Os: a deliberate pause is longer"
-        weight = max(_MIN_NO_PAUSE_WEIGHT, _NO_PAUSE_WEIGHT * log(max(between, 1e-9) / _SHORTEST_PAUSE_SECONDS))
+        weight = max(_MIN_NO_PAUSE_WEIGHT, _NO_PAUSE_WEIGHT * log(max(between, 1e-9) / _MIN_PAUSE_SECONDS))
         evidence.append(Evidence(words, weight))
     else:
         evidence += _saturation_evidence(table)

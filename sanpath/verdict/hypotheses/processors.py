@@ -51,7 +51,7 @@ servers with two sockets up to some hundred threads."""
 _USUAL_CORE_COUNT_SHARE, _OTHERS_USE = 0.5, 0.15
 """Share of the machines with one of these numbers, and mean share of a full machine that others use, such as the
 kernel (exponential tail): sanpath's own choice."""
-_LEAST_CORES_USED = 0.5
+_MIN_CORES_USED = 0.5
 """Smallest number of cores in use that can fill a machine with one core: sanpath's own choice."""
 _FAIR_SHARE = 0.2
 """Share of a core that a thread gets next to many others that never pause."""
@@ -361,7 +361,7 @@ def _unread_machine(table: PlaceTable) -> Iterator[Claim]:
     """The processors of an unread machine: it may have no more than the load's processes use."""
     threads = threads_of(table.facts, table.load)
     cores_used = _cores_used(table.facts, table.load) or 0.0
-    if threads < 2 or cores_used < _LEAST_CORES_USED:
+    if threads < 2 or cores_used < _MIN_CORES_USED:
         return
     words = f"its {count(threads)} processes use {cores_used:.2g} cores; how many its machine has is not known"
     explains = table.above_array_clock | {0}

@@ -40,7 +40,7 @@ _TCP_GAP_PRIOR = -0.9
 _TCP_WINDOW_PRIOR = 0.0
 """The same if a TCP window may also be full: no source reads it, and it is as likely as a wait before the array's
 clock."""
-_LEAST_WINDOW_BYTES = 65_535
+_MIN_WINDOW_BYTES = 65_535
 """The receive window that a TCP header can announce without scaling (RFC 9293, 3.1; RFC 7323, 2.2). No current stack
 offers less for long."""
 _COVERED_GAP_PRIOR = -1.8
@@ -51,7 +51,7 @@ _FEW_IOS_RATIO = 0.1
 _NEARLY_ALL_RATIO = 0.9
 """Share of one connection in the time that segments of several connections queue, from which it is nearly all of it:
 sanpath's own choice."""
-_LONGEST_NAME = 16
+_MAX_NAME_LENGTH = 16
 """Longest device name that fits into a sentence, such as PhysicalDisk2; identifiers are longer."""
 
 
@@ -173,7 +173,7 @@ def _short_name(table: PlaceTable, device: str) -> str:
     name = device.partition(":")[2].rpartition("/")[2]
     owners = table.facts.topology.related(device, "attached_to") if len(set(table.machines)) > 1 else []
     whose = f"{table.facts.topology.entities[owners[0]].label} " if owners else ""
-    return f"{whose}{name}" if len(name) <= _LONGEST_NAME else ""
+    return f"{whose}{name}" if len(name) <= _MAX_NAME_LENGTH else ""
 
 
 def _name(table: PlaceTable, entities: Iterable[str], kind: str) -> str:
@@ -288,7 +288,7 @@ def _possible_window_bytes(table: PlaceTable) -> float:
     gaps = [table.segments[index] for index in table.indices("fabric", "before_array_clock")]
     longest_trip_seconds = sum(max(0.0, segment.seconds[1] - segment.wait[0]) for segment in gaps)
     most = fewest_bytes_of_same_ops(table.facts.loads, table.load) * longest_trip_seconds
-    return most if most >= _LEAST_WINDOW_BYTES else 0.0
+    return most if most >= _MIN_WINDOW_BYTES else 0.0
 
 
 def _tail_evidence(table: PlaceTable) -> Iterator[Evidence]:

@@ -21,7 +21,7 @@ _CERTAIN = 0.95
 """Probability from which an outcome counts as certain."""
 _NAME_AN_ELEMENT = ("bottleneck", "configured_cap")
 """Verdicts about which, without a rival, no experiment tells more. Others still lead to a place or a next limit."""
-_LEAST_PROBABILITY = 0.001
+_MIN_PROBABILITY = 0.001
 """Suspects with a lower probability are ignored."""
 
 
@@ -29,7 +29,7 @@ def decide(table: PlaceTable, groups: Sequence[Sequence[Claim]]) -> tuple[Experi
     """The experiments that separate the suspects, the best first. Those that only a probe can run come last. Empty:
     the only suspect is an element, or no experiment separates them."""
     leading = groups[:_SUSPECTS]
-    named = [group for group in leading if probability_of(group) >= _LEAST_PROBABILITY]
+    named = [group for group in leading if probability_of(group) >= _MIN_PROBABILITY]
     if len(named) < 2 and leading[0][0].verdict in _NAME_AN_ELEMENT:
         return ()
     valued = [(_value(proposal, leading), proposal) for proposal in proposals(table, leading[0][0])]
@@ -53,8 +53,8 @@ def _meanings(proposal: Proposal, groups: Sequence[Sequence[Claim]]) -> tuple[Me
             group[0].entity,
             suspect_name(group[0]),
             probability_of(group),
-            joint_with / max(sum(with_outcome), _LEAST_PROBABILITY),
-            joint_without / max(sum(without_outcome), _LEAST_PROBABILITY),
+            joint_with / max(sum(with_outcome), _MIN_PROBABILITY),
+            joint_without / max(sum(without_outcome), _MIN_PROBABILITY),
         )
         for group, joint_with, joint_without in zip(groups, with_outcome, without_outcome, strict=True)
     )

@@ -24,7 +24,7 @@ from sanpath.verdict.evidence.variation import held_back_ratio
 from sanpath.verdict.hypotheses.claim import Claim, probability_of, suspect_name
 from sanpath.verdict.judgement.experiment import decide
 from sanpath.verdict.judgement.posterior import COUNTER_WEIGHT, rank_claims
-from sanpath.verdict.model import LEAST_PROBABILITY, NAMED, Judgement
+from sanpath.verdict.model import MIN_PROBABILITY, NAMED, Judgement
 from sanpath.verdict.places.latency_segment import LatencySegment
 from sanpath.verdict.places.scaling import below_sector_in_words, throughput_in_words
 from sanpath.verdict.places.table import HARDLY, PlaceTable, place_tables
@@ -86,7 +86,7 @@ def _judge(table: PlaceTable, claims: Sequence[Claim]) -> Judgement:
     else:
         conclusion = first[0].conclude(first)
         probability, because = probability_of(first) * certainty, (*conclusion.because, *reasons)
-        reached = [grade for grade, least in LEAST_PROBABILITY.items() if probability >= least]
+        reached = [grade for grade, least in MIN_PROBABILITY.items() if probability >= least]
         grade: Grade = reached[0] if reached and table.windows >= WINDOWS else "C"
         waits = [table.segments[index].wait[1] for index in first[0].explains & table.gaps]
         judged = replace(judged, kind=kind, grade=grade, probability=probability, wait_seconds=sum(waits) or None)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import log, sqrt
 
-from sanpath.facts.storage.other_loads import LEAST_OPS_PER_SECOND
+from sanpath.facts.storage.other_loads import MIN_OPS_PER_SECOND
 from sanpath.facts.storage.pauses import Pause
 from sanpath.model import PAUSE, START
 from sanpath.verdict.hypotheses.claim import Claim
@@ -84,7 +84,7 @@ def _compared(table: PlaceTable, pause: Pause) -> OthersCompared | None:
     both = [
         (before, other)
         for volume, other in others_in(table).items()
-        if (before := pause.volumes.get(volume)) is not None and before.ops_per_second >= LEAST_OPS_PER_SECOND
+        if (before := pause.volumes.get(volume)) is not None and before.ops_per_second >= MIN_OPS_PER_SECOND
     ]
     ops = sum(before.ops_per_second for before, _ in both)
     paused = sum(before.ops_per_second * before.latency_seconds for before, _ in both)

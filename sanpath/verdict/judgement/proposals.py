@@ -14,7 +14,7 @@ from sanpath.diagnosis.experiment import Action
 from sanpath.facts.facts import Facts
 from sanpath.facts.load.loads import AT_LEAST_AS_FAST, CLEARLY_MORE, FLAT, LoadFacts, sets_depth
 from sanpath.facts.samples.slow_windows import STALLS_MATTER
-from sanpath.facts.storage.other_loads import LEAST_OPS_PER_SECOND, OtherLoad, loads_of_others
+from sanpath.facts.storage.other_loads import MIN_OPS_PER_SECOND, OtherLoad, loads_of_others
 from sanpath.facts.table import FactRow, number
 from sanpath.model import PAUSE
 from sanpath.topology.names import in_words
@@ -285,7 +285,7 @@ def others_in(table: PlaceTable) -> Mapping[str, OtherLoad]:
     return {
         volume: other
         for volume, other in found.items()
-        if other.ops_per_second >= LEAST_OPS_PER_SECOND
+        if other.ops_per_second >= MIN_OPS_PER_SECOND
         and (not arrays or not arrays.isdisjoint(related(volume, "member_of", "array")))
     }
 

@@ -28,7 +28,7 @@ GAPS: tuple[SegmentKind, ...] = ("fabric", "before_array_clock", "below")
 ARRAY_CLOCK = "the array's own clock"
 TRANSFER_BY_ARRAY = "transfer by the array's clock"
 TRANSFER_BY_TCP = "transfer by TCP's clock"
-_LEAST_SERVICE_SECONDS = 10e-6
+_MIN_SERVICE_SECONDS = 10e-6
 """Shorter service times count as this one: sanpath's own choice, about the time of the fastest drives."""
 _USUAL_SERVICE_SECONDS, _SERVICE_LOG_ERROR = 2e-3, 1.2
 """Median service time of storage, and standard error of its natural logarithm. Two thirds lie between 0.6 ms (flash
@@ -129,5 +129,5 @@ class LatencySegment:
     def likelihood_of(self, service_seconds: float) -> float:
         """How usual a service time is, at most 1."""
         usual_seconds, log_error = self.usual_service
-        deviation = log(max(_LEAST_SERVICE_SECONDS, service_seconds) / usual_seconds) / log_error
+        deviation = log(max(_MIN_SERVICE_SECONDS, service_seconds) / usual_seconds) / log_error
         return exp(-(deviation**2) / 2)

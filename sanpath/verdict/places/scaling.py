@@ -15,7 +15,7 @@ from operator import attrgetter
 from sanpath.facts.load.loads import CLEARLY_MORE, FLAT, LoadFacts, flat_over_load
 from sanpath.units import iops, kibibytes, outstanding, percent
 
-_LEAST_SPREAD = 0.02
+_MIN_SPREAD = 0.02
 """Smallest relative spread between two runs of the same step."""
 _SAME_MIX = 0.05
 """Largest difference of shares at which two mixes of directions are the same."""
@@ -200,5 +200,5 @@ def _slope(load: LoadFacts, other_load: LoadFacts | None) -> Slope | None:
     if other_load is None:
         return None
     distance = log(load.outstanding / other_load.outstanding)
-    spread = max(_LEAST_SPREAD, hypot(load.throughput_spread or 0.0, other_load.throughput_spread or 0.0))
+    spread = max(_MIN_SPREAD, hypot(load.throughput_spread or 0.0, other_load.throughput_spread or 0.0))
     return Slope(log(load.ops_per_second / other_load.ops_per_second) / distance, spread / abs(distance), other_load)

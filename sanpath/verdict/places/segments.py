@@ -34,7 +34,7 @@ from sanpath.verdict.places.latency_segment import (
 from sanpath.verdict.places.set_limits import limited_ratio
 from sanpath.verdict.places.tcp_path import TcpPath, tcp_path
 
-_MOST_SOFTWARE = 4.0
+_MAX_SOFTWARE = 4.0
 """Multiple of the time of the host's software that no host exceeds without a queue: sanpath's own choice."""
 _ROUND_TRIP_SECONDS = 60e-6
 """Command and status over a few switches and two adapters; each adds microseconds."""
@@ -42,15 +42,15 @@ _LINK_BYTES_PER_SECOND = 800e6
 """Data rate of 8GFC, assumed for the transfer of a block if no link was read."""
 _SLOWEST_LINK_RATIO = 8.0
 """That rate over the rate of a SAN's slowest link, 1GFC or 1 Gb/s Ethernet."""
-_MOST_ON_WIRE, _MOST_UNTIMED = 1.3, 2.0
+_MAX_ON_WIRE, _MAX_UNTIMED = 1.3, 2.0
 """Ratios beyond which a transfer has certainly waited: of a timed transfer to the time of its bytes on counted links,
 and of any other transfer to the shortest one. sanpath's own choices."""
 _SLOWEST_SERVICE_SECONDS = 0.03
 """Longest service time: an I/O that takes longer has waited, whatever serves it. A vendor expects 17 to 20 ms of a
 LUN on its slowest drives."""
-_LONGEST_DISTANCE_SECONDS = 0.2
+_MAX_DISTANCE_SECONDS = 0.2
 """Round trip to the other side of the Earth in fibre, 2 x 20,000 km at 200,000 km/s: no distance takes longer."""
-_SHORTEST_SERVICE_SECONDS = 100e-6
+_MIN_SERVICE_SECONDS = 100e-6
 """Arrays answer from cache or flash after a tenth of a millisecond (data sheets: 100 to 250 µs)."""
 _LONG_SHARE = 0.15
 """Share of arrays whose service time is longer than their kind needs, without being a wait: a mirror at a distance, a
@@ -66,7 +66,7 @@ _LONG_SECONDS = 0.04
 _SERVICE_INCLUDES_WAIT = 0.2
 """Share of saturated arrays whose own queue shows nothing, because the wait for media is part of their service
 time."""
-_LIKELY_IN_SERVICE, _MOST_IN_SERVICE = 0.05, 0.5
+_LIKELY_IN_SERVICE, _MAX_IN_SERVICE = 0.05, 0.5
 """Share of a service time by the array's own clock, beyond the certain wait, that is likely to be waiting; and the
 share that is at most. sanpath's own choices."""
 _SERVED_AT_ONCE = (8.0, 64.0)
@@ -74,7 +74,7 @@ _SERVED_AT_ONCE = (8.0, 64.0)
 from a few drives' number to some thousands at once."""
 _SERVED_BY_ANY = (1.0, 4096.0)
 """I/Os that fill a single drive, and that fill any array."""
-_FEWEST_INSIDE = 2.0
+_MIN_INSIDE = 2.0
 """Lower bound of the I/Os inside: sanpath's own choice. Otherwise the number of a single I/O would rule a place
 out."""
 REQUEST_BYTES = 256 * 1024.0
@@ -132,7 +132,7 @@ def segments(
                 independent_wait=_wait_by_own_times(segment, transfer, is_counted, 1.0, None),
                 hidden_wait_probability=hidden,
                 service_likelihood=likelihood,
-                filled_odds=2 * _filled_probability(max(_FEWEST_INSIDE, inside), *_SERVED_BY_ANY)
+                filled_odds=2 * _filled_probability(max(_MIN_INSIDE, inside), *_SERVED_BY_ANY)
                 if segment.includes_service
                 else 1.0,
                 remaining_seconds=remaining,
@@ -428,7 +428,7 @@ def _wait(
         if by_growth[2] < inf and lighter_ratio < 1.0:
             longest[0] = min(longest[0], grown[0])
         # A time that is the same with fewer I/Os is distance, or a fixed latency, up to the longest distance.
-        farthest = _LONGEST_DISTANCE_SECONDS if segment.distance is None else segment.distance[1]
+        farthest = _MAX_DISTANCE_SECONDS if segment.distance is None else segment.distance[1]
         wait = np.minimum(wait, longest)
         certain = max(0.0, certain - farthest, min(certain, 2 * by_growth[2] - certain))
     low, likely, high = np.maximum(wait, certain).tolist()
@@ -460,14 +460,14 @@ def _wait_by_own_times(
             return low, middle, high
         case "host_receive" | "host_queue":
             software = SOFTWARE_SECONDS if segment.kind == "host_queue" else 0.0
-            certain = max(0.0, waiting_ratio * low - _MOST_SOFTWARE * software)
+            certain = max(0.0, waiting_ratio * low - _MAX_SOFTWARE * software)
             return certain, max(0.0, waiting_ratio * middle - software), high
         case "fabric" | "before_array_clock":
             has_transfer = segment.kind == "fabric" or (is_counted and segment.source != _OUTSIDE_TCP)
             shortest = _ROUND_TRIP_SECONDS + (wire if has_transfer else 0.0)
             timed = segment.is_timed_transfer
-            most_on_wire = _MOST_ON_WIRE if is_counted else _SLOWEST_LINK_RATIO
-            without_wait = most_on_wire * wire if timed else _MOST_UNTIMED * shortest
+            most_on_wire = _MAX_ON_WIRE if is_counted else _SLOWEST_LINK_RATIO
+            without_wait = most_on_wire * wire if timed else _MAX_UNTIMED * shortest
             certain = low - without_wait - farthest - _ROUND_TRIP_SECONDS
             if segment.kind == "fabric" and not timed and not is_counted:
                 certain = 0.0
@@ -478,11 +478,11 @@ def _wait_by_own_times(
             return certain, max(certain, queueing_ratio * middle - shortest), max(certain, high - nearest)
         case "array_service" if segment.source == ARRAY_CLOCK:
             grown = max(grown, low - _SLOWEST_SERVICE_SECONDS - wire)
-            longest = grown + _MOST_IN_SERVICE * max(0.0, high - grown)
+            longest = grown + _MAX_IN_SERVICE * max(0.0, high - grown)
             return grown, grown + _LIKELY_IN_SERVICE * (middle - grown), longest
         case _:
             of_request = wire if is_counted else min(wire, REQUEST_BYTES / _LINK_BYTES_PER_SECOND)
             transfer = nearest + (of_request if segment.kind == "below" else 0.0)
-            longest = max(grown, min(waiting_ratio * high - transfer, high - transfer - _SHORTEST_SERVICE_SECONDS))
+            longest = max(grown, min(waiting_ratio * high - transfer, high - transfer - _MIN_SERVICE_SECONDS))
             certain = min(longest, max(grown, low - _SLOWEST_SERVICE_SECONDS - wire))
             return certain, (certain + longest) / 2, longest

@@ -18,7 +18,7 @@ from sanpath.verdict.places.processors import busy_for_load, is_background_busy,
 from sanpath.verdict.places.scaling import CLEARLY_FASTER, Slope, falls_each_time, has_changed, same_io, slopes
 from sanpath.verdict.places.segments import segments
 from sanpath.verdict.places.submission import blocked_ratio
-from sanpath.verdict.places.tcp_path import MOST_ROUND_TRIPS, TcpPath, tcp_path
+from sanpath.verdict.places.tcp_path import MAX_ROUND_TRIPS, TcpPath, tcp_path
 
 HARDLY = "hardly any"
 """The beginning of wait_words if hardly anything waits."""
@@ -260,7 +260,7 @@ def _with_nearest_distance(segment: LatencySegment, others: Sequence[PlaceTable]
     seconds = [s.seconds[1] for other in others for s in other.segments if s.kind == segment.kind]
     if segment.kind not in ("fabric", "before_array_clock") or not seconds:
         return segment
-    farthest = MOST_ROUND_TRIPS["write"] * max(seconds)
+    farthest = MAX_ROUND_TRIPS["write"] * max(seconds)
     low, likely, high = (max(own, w - farthest) for own, w in zip(segment.own_wait, segment.wait, strict=True))
     return replace(segment, own_wait=(low, likely, high))
 

@@ -19,7 +19,7 @@ from sanpath.facts.facts import Facts
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, FactTable, number
 
-MOST_ROUND_TRIPS = {"read": 1.0, "write": 3.0}
+MAX_ROUND_TRIPS = {"read": 1.0, "write": 3.0}
 """Largest number of round trips of an I/O: a write waits for the target's permission to send (XFER_RDY, R2T), once
 per burst."""
 _ALL_BYTES_RATIO = 1.25
@@ -137,7 +137,7 @@ def tcp_path(facts: Facts, load: LoadFacts) -> TcpPath | None:
         answers_sending_seconds=_mean(opposite_rows, lambda row: row.get("sending_seconds")),
         polls=fmean(number(row, "windows") + 1 for row in rows),
         prompt_ratio=min(1.0, (load.operation_bytes or 0.0) / segment / _PROMPT_SEGMENTS) if segment else 0.0,
-        round_trips=MOST_ROUND_TRIPS[load.direction],
+        round_trips=MAX_ROUND_TRIPS[load.direction],
     )
 
 
