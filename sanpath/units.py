@@ -93,7 +93,7 @@ def outstanding(number: float) -> str:
     return counted(number, "outstanding I/O")
 
 
-def in_series(names: Sequence[str], most: int | None = None) -> str:
+def join_names(names: Sequence[str], most: int | None = None) -> str:
     """A, "A and B", "A, B and C": a list within a sentence. Of more names than `most`: "A, B and 3 more"."""
     if most is not None and len(names) > most:
         return first_of(names, most)

@@ -25,7 +25,7 @@ from sanpath.plugin import (
 from sanpath_lab.flasharray import performance as performance
 from sanpath_lab.flasharray.array_state import ArrayState
 from sanpath_lab.flasharray.server import NEWEST, RESOURCES
-from sanpath_lab.flasharray.versions import as_of
+from sanpath_lab.flasharray.versions import drop_later_fields
 from sanpath_lab.switch.object_tree import Getter, ObjectTree
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ class DirectHttp:
             items = answer(self._array)
         else:
             return HttpReply(404, {}, b'{"errors": [{"message": "Not found."}]}')
-        reply = _reply({"items": [as_of(NEWEST, item) for item in items], "more_items_remaining": False})
+        reply = _reply({"items": [drop_later_fields(NEWEST, item) for item in items], "more_items_remaining": False})
         self._cost.bytes_in += len(reply.body)
         return reply
 

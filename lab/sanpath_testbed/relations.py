@@ -69,13 +69,13 @@ def renamed(text: str, names: Mapping[str, str]) -> str:
     return re.sub(rf"(?<!\w)({words})(?!\w)", lambda match: names[match[0]], text)
 
 
-def _as_drawn(drawn: Drawn, scenario: Scenario) -> Variant:
+def _variant(drawn: Drawn, scenario: Scenario) -> Variant:
     return Variant(scenario, drawn.reading)
 
 
 def _with_load(drawn: Drawn, **changes: object) -> Variant:
     load = drawn.scenario.load.model_copy(update=changes)
-    return _as_drawn(drawn, drawn.scenario.model_copy(update={"load": load}))
+    return _variant(drawn, drawn.scenario.model_copy(update={"load": load}))
 
 
 def _idle_host(drawn: Drawn) -> Variant | None:
@@ -114,7 +114,7 @@ def _another_host(drawn: Drawn, outstanding: int, think_seconds: float) -> Varia
         outstanding=outstanding,
         think_seconds=think_seconds,
     )
-    return _as_drawn(drawn, scenario.model_copy(update={"neighbours": (*scenario.neighbours, neighbour)}))
+    return _variant(drawn, scenario.model_copy(update={"neighbours": (*scenario.neighbours, neighbour)}))
 
 
 def _volume_copy(volume: Volume, number: int, limited: bool = True) -> Volume:
@@ -196,7 +196,7 @@ def _half_the_rate(drawn: Drawn) -> Variant | None:
     if min(gigabits) == _LINK_GIGABITS[0]:
         return None
     slower = _slowed(scenario.model_dump())
-    return _as_drawn(drawn, Scenario.model_validate(slower))
+    return _variant(drawn, Scenario.model_validate(slower))
 
 
 _TIMES = (

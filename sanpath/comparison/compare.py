@@ -34,7 +34,7 @@ from sanpath.comparison.same_latency import AtLatency, compare_at_latency
 from sanpath.diagnosis.model import Bottleneck, Diagnosis, DirectionResult, Interval, Next, StepResult
 from sanpath.errors import UsageError
 from sanpath.facts.facts import Facts
-from sanpath.units import bandwidth, counted, duration, in_series, iops, outstanding, percent, percent_change
+from sanpath.units import bandwidth, counted, duration, iops, join_names, outstanding, percent, percent_change
 from sanpath.verdict.model import Judgement
 from sanpath.whatif.predict import Check, check_prediction
 from sanpath.whatif.settings import settable
@@ -396,7 +396,7 @@ def _limit_words(new: Bottleneck, before: Diagnosis) -> str:
     ceiling = new.ceiling_bytes_per_second
     if is_same and ceiling:
         return f"{new.entity} at its new ceiling of {bandwidth(ceiling)}"
-    return in_series(new.elements)
+    return join_names(new.elements)
 
 
 def _same_latency_words(entries: Sequence[AtLatency]) -> Iterator[str]:

@@ -9,7 +9,7 @@ from sanpath.catalogue import catalogue
 from sanpath.docgen.markdown import GENERATED, table
 from sanpath.rulebook.judge import rule_condition
 from sanpath.rulebook.model import SEVERITIES, Fix, Rule
-from sanpath.units import in_series
+from sanpath.units import join_names
 
 FOLDER = "docs/rules"
 """Every Markdown file in it is generated."""
@@ -43,7 +43,7 @@ def _page(rule: Rule) -> str:
     facts = catalogue.facts()[rule.each]
     fact_rows = [(f"`{name}`", facts[name].unit, _line(facts[name].meaning)) for name in condition.facts]
     limit_rows = [(f"`{name}`", limit.values_text, _line(limit.source)) for name, limit in rule.limits.items()]
-    explains = f" of {in_series([f'`{kind}`' for kind in rule.cause_of])}" if rule.cause_of else ""
+    explains = f" of {join_names([f'`{kind}`' for kind in rule.cause_of])}" if rule.cause_of else ""
     sections = [
         f"{GENERATED}\n# {rule.id}: {_line(rule.title)}",
         f"{rule.severity} severity, role *{rule.role}*{explains}, judged on each `{rule.each}`, {rule.status}.",

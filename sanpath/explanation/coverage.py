@@ -19,7 +19,7 @@ from sanpath.topology.descriptions import DESCRIPTION
 from sanpath.topology.names import short_name
 from sanpath.topology.paths import hosts_of, io_paths
 from sanpath.topology.topology import SAME_TRAFFIC, Topology
-from sanpath.units import counted, first_of, in_series
+from sanpath.units import counted, first_of, join_names
 
 _MAX_PORTS = 4
 """Largest number of ports, or hosts, that are named."""
@@ -303,7 +303,7 @@ def _unobserved_links(facts: Facts) -> Iterator[Unobserved]:
     wrong = links.select(miscounts=True)
     for entity, port in dict.fromkeys((row["entity"], str(row["near_port"])) for row in wrong):
         sources = dict.fromkeys(source for source, _ in facts.topology.entities[port].known_as)
-        reason = f"its counter, read from {in_series(list(sources))}, misses bytes that crossed the link"
+        reason = f"its counter, read from {join_names(list(sources))}, misses bytes that crossed the link"
         yield Unobserved(str(entity), reason, "it is judged by its speed and the load's bytes")
     if links.rows and all(row["credit_stall_ratio"] is None for row in links.rows):
         pauses = ("pause_frames_per_second_rx", "pause_frames_per_second_tx")

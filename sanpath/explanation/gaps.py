@@ -20,7 +20,7 @@ from sanpath.recording.reading.recording import Recording
 from sanpath.rulebook.judge import not_judged, rule_condition
 from sanpath.rulebook.model import Finding, Rule
 from sanpath.topology.topology import Topology
-from sanpath.units import first_of, in_series
+from sanpath.units import first_of, join_names
 
 _STEPS_PART = "steps"
 _PARTIALLY_REPORTED = "did not report all of it"
@@ -74,7 +74,7 @@ def _why(part: Part, sources: Sequence[str], failed: Set[str]) -> str:
         return "too few steps, or too few windows in them"
     if not sources:
         return "no source of this recording reads it"
-    who = in_series(sources, _MAX_NAMED)
+    who = join_names(sources, _MAX_NAMED)
     return f"{who} reported nothing" if set(sources) <= failed else f"{who} {_PARTIALLY_REPORTED}"
 
 

@@ -12,7 +12,7 @@ from sanpath.facts.load.loads import FLAT
 from sanpath.facts.storage.load_volumes import SHARED
 from sanpath.facts.table import FactRow, number
 from sanpath.topology.names import short_name
-from sanpath.units import bandwidth, first_of, in_series, iops, outstanding, percent
+from sanpath.units import bandwidth, first_of, iops, join_names, outstanding, percent
 from sanpath.verdict.model import Judgement
 from sanpath.verdict.places.scaling import same_io
 from sanpath.verdict.run_verdict import deciding_judgement, limits_of_other_direction
@@ -165,4 +165,4 @@ def _coincident_words(bottleneck: Bottleneck) -> str:
     if not names:
         return ""
     verb = "is" if len(names) == 1 else "are"
-    return f", and so {verb} {in_series(names)}"
+    return f", and so {verb} {join_names(names)}"

@@ -20,7 +20,7 @@ from sanpath.facts.host.device_series import with_device_series
 from sanpath.facts.host.machines import host_rows, initiator_rows
 from sanpath.facts.host.multipath import multipath_rows
 from sanpath.facts.host.plane_rows import plane_rows
-from sanpath.facts.host.port_units import in_bytes
+from sanpath.facts.host.port_units import correct_port_units
 from sanpath.facts.host.split_directions import split_by_devices
 from sanpath.facts.host.tested_machines import under_test
 from sanpath.facts.host.virtual_disks import virtual_disk_rows
@@ -75,7 +75,7 @@ def _facts(recording: Recording, sampled: Sampled, sampled_steps: SampledSteps) 
     """Compute the facts of some steps."""
     topology, events = sampled.topology, sampled.timed.events
     steps, load_samples = sampled_steps.steps, sampled_steps.load_samples
-    samples: Samples = in_bytes(topology, sampled_steps.samples)
+    samples: Samples = correct_port_units(topology, sampled_steps.samples)
     loads = with_beginnings(load_facts(topology, steps, load_samples), topology, steps, sampled_steps.at_beginning)
     # A generator that is read and reported no I/O did none, unless its host has at least one outstanding.
     loads = loads or host_loads(topology, samples, 1.0 if has_generator(events) else 0.0)

@@ -10,7 +10,7 @@ from sanpath.facts.samples.slow_windows import STALLS_MATTER
 from sanpath.facts.storage.load_volumes import SHARED
 from sanpath.summary.busy_processors import busy_words
 from sanpath.summary.names import readable
-from sanpath.summary.step_figures import in_flight, is_single_direction, main_direction, of_size, use_of
+from sanpath.summary.step_figures import block_size_words, in_flight, is_single_direction, main_direction, use_of
 from sanpath.units import count, counted, duration, iops, percent, percent_rounded
 
 _LIGHTER_RATIO = 0.7
@@ -71,7 +71,7 @@ def _flat_words(diagnosis: Diagnosis, step: StepResult, direction: str) -> str |
             noun = "I/Os" if is_single_direction(step, direction) else f"{direction}s"
             return (
                 f"From {count(low.in_flight)} to {count(high.in_flight)} outstanding {noun}, throughput stays at "
-                f"{iops(point.ops_per_second)}{of_size(step.directions[direction])} and latency grows from "
+                f"{iops(point.ops_per_second)}{block_size_words(step.directions[direction])} and latency grows from "
                 f"{duration(low.latency_seconds)} to {duration(high.latency_seconds)}"
             )
     return None
@@ -86,9 +86,9 @@ def _littles_law(step: StepResult, direction: str, result: DirectionResult) -> s
         seconds, place = f"{seconds} by the array's clock", " there"
     outstanding = counted(result.ops_per_second * latency, f"outstanding {noun}") + place
     if is_single:
-        return f"{iops(result.ops_per_second)}{of_size(result)} at {seconds} with {outstanding}"
+        return f"{iops(result.ops_per_second)}{block_size_words(result)} at {seconds} with {outstanding}"
     total = iops(step.ops_per_second)
-    rate = f"{result.ops_per_second:,.0f} of {total} are {direction}s{of_size(result)}"
+    rate = f"{result.ops_per_second:,.0f} of {total} are {direction}s{block_size_words(result)}"
     return f"{rate}, at {seconds} with {outstanding}"
 
 

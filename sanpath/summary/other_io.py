@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from sanpath.diagnosis.model import Diagnosis, StepResult, Verdict
-from sanpath.summary.step_figures import of_size
+from sanpath.summary.step_figures import block_size_words
 from sanpath.summary.verdict_line import verdict_line
 from sanpath.topology.topology import Topology
 from sanpath.units import counted, first_of
@@ -59,5 +59,5 @@ def _io(step: StepResult) -> str:
     """Its I/Os in words: reads of 4 KiB."""
     total = step.ops_per_second
     parts = [(d, result) for d, result in step.directions.items() if result.ops_per_second >= _MIN_RATIO * total]
-    sizes = list(dict.fromkeys(of_size(result) for _, result in parts))
+    sizes = list(dict.fromkeys(block_size_words(result) for _, result in parts))
     return " and ".join(f"{direction}s" for direction, _ in parts) + (sizes[0] if len(sizes) == 1 else "")

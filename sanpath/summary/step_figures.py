@@ -37,7 +37,7 @@ def in_flight(step: StepResult) -> float:
     return step.in_flight.measured or step.in_flight.configured or 0.0
 
 
-def of_size(result: DirectionResult) -> str:
+def block_size_words(result: DirectionResult) -> str:
     """The mean size of its I/Os: " of 64 KiB"."""
     mean_bytes = result.bytes_per_second / result.ops_per_second if result.ops_per_second else 0.0
     return f" of {kibibytes(mean_bytes)}" if mean_bytes >= 0.1 * 1024 else ""

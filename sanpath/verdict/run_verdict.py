@@ -13,7 +13,7 @@ from sanpath.facts.load.loads import CLEARLY_MORE, SAME_THROUGHPUT, LoadFacts, f
 from sanpath.facts.load.untimed_devices import UntimedDevice
 from sanpath.facts.sources import WINDOWS
 from sanpath.model import START
-from sanpath.units import bandwidth, count, in_series, iops
+from sanpath.units import bandwidth, count, iops, join_names
 from sanpath.verdict.evidence.step import answered_by_memory
 from sanpath.verdict.model import Judgement
 from sanpath.verdict.places.scaling import same_io
@@ -277,7 +277,7 @@ def _nothing_timed(facts: Facts) -> tuple[str, str]:
 def _device_traffic(facts: Facts, device: UntimedDevice) -> str:
     words = [f"{bandwidth(rate)} in {direction}s" for direction, rate in device.bytes_per_second.items()]
     rate = f", {iops(device.ops_per_second)}" if device.ops_per_second else ""
-    return f"device {facts.topology.entities[device.entity].label} moved {in_series(words)}{rate}"
+    return f"device {facts.topology.entities[device.entity].label} moved {join_names(words)}{rate}"
 
 
 def limits_of_other_direction(judgements: Sequence[Judgement], judgement: Judgement) -> list[Judgement]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from sanpath.masking import printable
-from sanpath.units import first_of, in_series
+from sanpath.units import first_of, join_names
 
 if TYPE_CHECKING:
     from sanpath.diagnosis.model import Diagnosis
@@ -35,10 +35,10 @@ def step_notes(diagnosis: Diagnosis) -> list[str]:
 
 
 def _source_names(sources: Sequence[str]) -> str:
-    return in_series(sources) if len(sources) <= _MAX_NAMES else first_of(sources, _MAX_NAMES)
+    return join_names(sources) if len(sources) <= _MAX_NAMES else first_of(sources, _MAX_NAMES)
 
 
 def _step_names(names: Sequence[str], total: int) -> str:
     if len(names) == total > 1:
         return f"all {total} steps"
-    return in_series(names) if len(names) <= _MAX_NAMES else f"{first_of(names, _MAX_NAMES)} of {total} steps"
+    return join_names(names) if len(names) <= _MAX_NAMES else f"{first_of(names, _MAX_NAMES)} of {total} steps"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sanpath.facts.host.port_units import in_bytes
+from sanpath.facts.host.port_units import correct_port_units
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.model import SourceEntity, SourceLink
 from sanpath.topology.resolve import resolve
@@ -46,7 +46,7 @@ def counted(
     at_disk, at_port = ("bytes_read_total", "bytes_write_total"), ("bytes_rx_total", "bytes_tx_total")
     luns = [sample(name, share, *at_disk) for name, share in (("sdb", 0.5), ("sdc", 0.5), ("dm-0", 1.0))]
     ports = [sample(name, times * share, *at_port) for name, share in (("host0", 0.7), ("host1", 0.3))]
-    found = in_bytes(host(technology, driver), {"lun": luns, "hba": ports})["hba"]
+    found = correct_port_units(host(technology, driver), {"lun": luns, "hba": ports})["hba"]
     return [sum(port.rate(counter) or 0.0 for port in found) for counter in at_port]
 
 

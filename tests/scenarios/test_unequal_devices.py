@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from sanpath.diagnosis.model import Diagnosis
+from sanpath.facts.compute import compute
+from sanpath.verdict.places.host_queues import devices_with_unread_slots
 from sanpath_collectors.linux_host.tables import LUN
 from tests.support.recording import RecordingBuilder
 from tests.support.san import KIB, LOAD, Flow, San
@@ -188,6 +190,17 @@ def test_a_map_with_fewer_slots_than_its_paths_is_the_queue(tmp_path: Path) -> N
     )
     (bottleneck,) = found.verdict.bottlenecks
     assert (bottleneck.kind, bottleneck.entity) == ("lun", "lun:db7/dm-0")
+
+
+@pytest.mark.parametrize(("kind", "unread"), [("nvme", []), ("disk", ["lun:db7/nvme0n1"])])
+def test_an_nvme_namespace_has_no_slots_but_those_of_its_paths(tmp_path: Path, kind: str, unread: list[str]) -> None:
+    """No source reports slots of the namespace; each path has 254."""
+    san = OnDisks(tmp_path / "r.sanpath", ports=[], leave_out={"switch", "array", "disk"}, kind=kind)
+    san.disks, san.volumes = dict.fromkeys(("nvme0c0n1", "nvme0c1n1"), Disk(80, 0.1, 254)), ("nvme0n1",)
+    san.step("s", 16, block=4 * KIB, read=Flow(160, 0.1))
+    facts = compute(san.write())
+    (load,) = facts.loads
+    assert devices_with_unread_slots(facts, load) == unread
 
 
 def test_volumes_that_share_a_disk_have_its_slots_once(tmp_path: Path) -> None:

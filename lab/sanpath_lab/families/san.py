@@ -193,7 +193,7 @@ class San:
                 ],
                 "guest_memory": None if self.memory_bytes is None else {"capacity_bytes": self.memory_bytes},
                 "host": {
-                    **self._of_same_name(Host),
+                    **self._fields_of(Host),
                     "name": self.host,
                     "hbas": [self._hba(fabric) for fabric in range(self.fabrics)],
                 },
@@ -213,13 +213,13 @@ class San:
             }
         )
 
-    def _of_same_name(self, model: type[BaseModel]) -> dict[str, Any]:
+    def _fields_of(self, model: type[BaseModel]) -> dict[str, Any]:
         """The attributes that are fields of a part of the scenario."""
         return {name: value for name, value in vars(self).items() if name in model.model_fields}
 
     def _load(self) -> dict[str, Any]:
         return {
-            **self._of_same_name(Load),
+            **self._fields_of(Load),
             "virtual_machine": "sqlvm1",
             "direction": self.direction if self.write_ratio is None else "mixed",
             "outstanding_per_thread": self.outstanding,
@@ -276,7 +276,7 @@ class San:
     def _array(self) -> dict[str, Any]:
         service = {"minimum_seconds": self.service_seconds, "tail_seconds": self.tail_seconds}
         return {
-            **self._of_same_name(Array),
+            **self._fields_of(Array),
             "name": "fa1",
             "id": "5f1c0b7e-6a1d-4c55-9d0e-2b8f4d3a9c10",
             "version": "6.6.3",

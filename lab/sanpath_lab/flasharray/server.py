@@ -16,7 +16,7 @@ from sanpath_lab.flasharray.versions import (
     RESOURCE_SINCE,
     TOKENS_FOR_PERFORMANCE_SINCE,
     Version,
-    as_of,
+    drop_later_fields,
     offered,
     parsed,
 )
@@ -150,7 +150,7 @@ class FlashArrayServer(HttpServer):
         return json_response(
             {
                 "continuation_token": str(end) if by_token and end < len(items) else None,
-                "items": [as_of(version, item) for item in items[first:end]],
+                "items": [drop_later_fields(version, item) for item in items[first:end]],
                 "more_items_remaining": end < len(items),
                 "total_item_count": None,
             }

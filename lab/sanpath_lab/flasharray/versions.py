@@ -47,10 +47,10 @@ def parsed(version: str) -> Version:
     return int(major), int(minor)
 
 
-def as_of(version: Version, item: Item) -> Item:
+def drop_later_fields(version: Version, item: Item) -> Item:
     """An item without the fields that came later."""
     return {
-        key: as_of(version, value) if isinstance(value, dict) else value
+        key: drop_later_fields(version, value) if isinstance(value, dict) else value
         for key, value in item.items()
         if FIELD_SINCE.get(key, version) <= version
     }

@@ -41,7 +41,7 @@ def _mean(seconds: str, unit: float) -> Pick:
     return value
 
 
-def _of_direction(direction: Direction, pick: Pick) -> Pick:
+def _pick_direction(direction: Direction, pick: Pick) -> Pick:
     none = PathTotals()
     if direction == "read":
         return lambda read, _: pick(read, none)
@@ -88,11 +88,11 @@ _MS, _US = 1e-3, 1e-6
 
 def _moved(group: str) -> Iterator[tuple[str, _Counter]]:
     for direction, name in _DIRECTIONS:
-        operations = _of_direction(direction, _operations)
+        operations = _pick_direction(direction, _operations)
         yield f"{group}.number{name}Averaged.average", _Counter("number", _rate(operations))
-        kibibytes = _rate(_of_direction(direction, _kibibytes))
+        kibibytes = _rate(_pick_direction(direction, _kibibytes))
         yield f"{group}.{direction}.average", _Counter("kiloBytesPerSecond", kibibytes)
-        latency = _of_direction(
+        latency = _pick_direction(
             direction, _mean("guest_seconds" if group == "virtualDisk" else "device_seconds", _MS)
         )
         yield f"{group}.total{name}Latency.average", _Counter("millisecond", latency)
@@ -102,11 +102,14 @@ def _disk() -> Iterator[tuple[str, _Counter]]:
     for selector, seconds in _LATENCY_FIELDS.items():
         yield f"disk.{selector}Latency.average", _Counter("millisecond", _mean(seconds, _MS))
         for direction, name in _DIRECTIONS:
-            latency = _of_direction(direction, _mean(seconds, _MS))
+            latency = _pick_direction(direction, _mean(seconds, _MS))
             yield f"disk.{selector}{name}Latency.average", _Counter("millisecond", latency)
     for direction, name in _DIRECTIONS:
-        yield f"disk.number{name}.summation", _Counter("number", _of_direction(direction, _operations))
-        yield f"disk.{direction}.average", _Counter("kiloBytesPerSecond", _rate(_of_direction(direction, _kibibytes)))
+        yield f"disk.number{name}.summation", _Counter("number", _pick_direction(direction, _operations))
+        yield (
+            f"disk.{direction}.average",
+            _Counter("kiloBytesPerSecond", _rate(_pick_direction(direction, _kibibytes))),
+        )
     yield "disk.commandsAborted.summation", _Counter("number", _aborted)
     for fault in ("busResets", "scsiReservationConflicts"):
         yield f"disk.{fault}.summation", _Counter("number", _nothing)
@@ -114,9 +117,9 @@ def _disk() -> Iterator[tuple[str, _Counter]]:
 
 def _virtual_disk() -> Iterator[tuple[str, _Counter]]:
     for direction, _ in _DIRECTIONS:
-        latency = _of_direction(direction, _mean("guest_seconds", _US))
+        latency = _pick_direction(direction, _mean("guest_seconds", _US))
         yield f"virtualDisk.{direction}LatencyUS.latest", _Counter("microsecond", latency)
-        yield f"virtualDisk.{direction}OIO.latest", _Counter("number", _rate(_of_direction(direction, _in_flight)))
+        yield f"virtualDisk.{direction}OIO.latest", _Counter("number", _rate(_pick_direction(direction, _in_flight)))
 
 
 COUNTERS: Mapping[str, _Counter] = {

@@ -77,10 +77,10 @@ def _facts(samples: Collection[StepSamples], direction: Direction) -> dict[str, 
         return None
     unread = receiver.means.get(f"unread_bytes_{direction}") if receiver is not None else None
     facts: dict[str, FactValue] = {"bytes_per_second": counted, "unread_bytes": unread}
-    return facts | _of_sender(sender, direction, counted) if sender is not None else facts
+    return facts | _sender_facts(sender, direction, counted) if sender is not None else facts
 
 
-def _of_sender(sender: StepSamples, direction: Direction, bytes_per_second: float) -> dict[str, FactValue]:
+def _sender_facts(sender: StepSamples, direction: Direction, bytes_per_second: float) -> dict[str, FactValue]:
     """Return the facts that a sender's counters give. Bytes in flight are the rate times the round trip (Little's
     law)."""
 

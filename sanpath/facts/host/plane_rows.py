@@ -142,7 +142,7 @@ def _mean(sample: StepSamples, quantity: str, direction: Direction) -> _Mean | N
         seconds = sample.means.get(name)
         if seconds is not None:
             resolution = sample.resolutions.get(name, 0.0)
-            least, most = (1.0, 1.0) if name.endswith(direction) else _of_both(sample, direction)
+            least, most = (1.0, 1.0) if name.endswith(direction) else _ratio_bounds(sample, direction)
             tolerance = ((most - least) * seconds + most * resolution) / 2
             is_exact = most > least and resolution < _EXACT * seconds
             of_both = seconds + resolution / 2 if is_exact else None
@@ -150,7 +150,7 @@ def _mean(sample: StepSamples, quantity: str, direction: Direction) -> _Mean | N
     return None
 
 
-def _of_both(sample: StepSamples, direction: Direction) -> tuple[float, float]:
+def _ratio_bounds(sample: StepSamples, direction: Direction) -> tuple[float, float]:
     """The least and the most that one direction's mean may be, as a ratio to the mean over both."""
     rates = {each: sample.rate(f"ops_{each}_total") or 0.0 for each in DIRECTIONS}
     share = rates[direction] / sum(rates.values())

@@ -80,7 +80,9 @@ def planes_of(topology: Topology, load: LoadFacts, planes: FactTable) -> list[Fa
         elif alone is None and (shared := _shared_device(topology, load, parallel, path, planes)) is not None:
             own_row = _clipped_to_load(shared, load)
             by_plane.update({} if own_row is None else {plane: own_row})
-    return [_of_unsplit_ios(by_plane[name], load) for name in sorted(by_plane, key=lambda name: order[name].order)]
+    return [
+        _latency_of_whole_ios(by_plane[name], load) for name in sorted(by_plane, key=lambda name: order[name].order)
+    ]
 
 
 def _shared_device(
@@ -114,12 +116,12 @@ def parallel_devices(topology: Topology, load: LoadFacts, planes: FactTable, pla
     # If no source reports the load's LUNs, those of its machine, or of its host, may carry it together.
     path = path.union(*_unnamed_luns(topology, load, path))
     at_plane = planes.select(step=load.step, plane=plane)
-    at_plane = [*at_plane, *_of_other_machines(topology, load, planes, plane, at_plane)]
+    at_plane = [*at_plane, *_rows_of_other_machines(topology, load, planes, plane, at_plane)]
     rows = _uppermost(topology, [row for row in at_plane if row["entity"] in path])
     return _finest(_by_its_disks(topology, row, planes) for row in rows if row["direction"] == load.direction)
 
 
-def _of_other_machines(
+def _rows_of_other_machines(
     topology: Topology, load: LoadFacts, planes: FactTable, plane: str, at_plane: Sequence[FactRow]
 ) -> Iterator[FactRow]:
     """Yield the rows of other block layers, for those machines of the load that have no row at this plane."""
@@ -327,7 +329,7 @@ def _clipped_to_load(row: FactRow, load: LoadFacts) -> FactRow | None:
     }
 
 
-def _of_unsplit_ios(row: FactRow, load: LoadFacts) -> FactRow:
+def _latency_of_whole_ios(row: FactRow, load: LoadFacts) -> FactRow:
     """Return the row of a device with the time of a load's I/O that consists of several device I/Os: at least the
     time of one, and at most the sum of all."""
     parts = number(row, "ops_per_second") / load.ops_per_second

@@ -30,7 +30,9 @@ _AT_PORT = {"read": "rx", "write": "tx"}
 _COUNTERS = tuple(f"bytes_{direction}_total" for direction in _AT_PORT.values())
 
 
-def in_bytes(topology: Topology, samples: Mapping[str, Sequence[StepSamples]]) -> dict[str, Sequence[StepSamples]]:
+def correct_port_units(
+    topology: Topology, samples: Mapping[str, Sequence[StepSamples]]
+) -> dict[str, Sequence[StepSamples]]:
     """Return the samples, with corrected port bytes where counters were read as words. This holds for all steps or
     for none, because it depends on the driver. `samples`: entity kind → its samples."""
     ports: dict[tuple[str, str], list[StepSamples]] = {}
@@ -49,7 +51,7 @@ def in_bytes(topology: Topology, samples: Mapping[str, Sequence[StepSamples]]) -
     }
     if not wrong:
         return dict(samples)
-    return {**samples, "hba": [_of_bytes(each) if id(each) in wrong else each for each in samples["hba"]]}
+    return {**samples, "hba": [_scaled_to_bytes(each) if id(each) in wrong else each for each in samples["hba"]]}
 
 
 def _may_count_bytes(port: Mapping[str, object]) -> bool:
@@ -85,7 +87,7 @@ def _bytes(samples: Sequence[StepSamples], counter: str) -> float:
     return sum((sample.rate(counter) or 0.0) * sample.length_seconds for sample in samples)
 
 
-def _of_bytes(sample: StepSamples) -> StepSamples:
+def _scaled_to_bytes(sample: StepSamples) -> StepSamples:
     def less(values: Mapping[str, float | None]) -> dict[str, float | None]:
         return {
             name: value / _WORD_BYTES if name in _COUNTERS and value is not None else value

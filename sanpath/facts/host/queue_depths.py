@@ -44,7 +44,7 @@ def requests_held(topology: Topology, lun: str) -> float | None:
     to the queue of its processor: a load uses as many queues as it has threads. A source that does not report the
     number of queues leaves one.
     """
-    return _in_queues(topology, lun, "nr_requests", "hardware_queues")
+    return _slots_in_queues(topology, lun, "nr_requests", "hardware_queues")
 
 
 def virtqueue_slots(topology: Topology, disk: str) -> float | None:
@@ -56,10 +56,10 @@ def virtqueue_slots(topology: Topology, disk: str) -> float | None:
     entity = topology.entities.get(disk)
     if entity is None or entity.attributes.get("controller_type") != "virtio_blk":
         return None
-    return _in_queues(topology, disk, "queue_size", "queues")
+    return _slots_in_queues(topology, disk, "queue_size", "queues")
 
 
-def _in_queues(topology: Topology, device: str, size: str, number: str) -> float | None:
+def _slots_in_queues(topology: Topology, device: str, size: str, number: str) -> float | None:
     """Return the slots of as many queues of a device as the load has threads. `size`, `number`: the attributes."""
     attributes = topology.entities[device].attributes if device in topology.entities else {}
     slots, queues = as_number(attributes.get(size)), as_number(attributes.get(number))

@@ -60,8 +60,10 @@ def _by_jobs(topology: Topology, steps: Sequence[Step], samples: Sequence[StepSa
             groups[key].append(job)
     if len(groups) < 2:
         return []
-    shared_roots = _in_several({root_of(topology, _job(topology, each)) for each in g} for g in groups.values())
-    shared_sources = _in_several({each.source for each in group} for group in groups.values())
+    shared_roots = _elements_of_several(
+        {root_of(topology, _job(topology, each)) for each in g} for g in groups.values()
+    )
+    shared_sources = _elements_of_several({each.source for each in group} for group in groups.values())
     parts = []
     for group in groups.values():
         own_steps = _own_steps(steps, group, shared_sources)
@@ -85,7 +87,7 @@ def _keys(topology: Topology, samples: Sequence[StepSamples]) -> Iterator[tuple[
         yield from (((machine, each if is_known else ()), s) for each, s in zip(targets, own, strict=True))
 
 
-def _in_several(sets: Iterable[set[str]]) -> set[str]:
+def _elements_of_several(sets: Iterable[set[str]]) -> set[str]:
     """Return the elements of more than one of the sets."""
     counted = Counter(each for found in sets for each in found)
     return {each for each, count in counted.items() if count > 1}

@@ -208,7 +208,7 @@ class CounterWindows:
             if name.startswith("bytes_") and column.bits == 32:
                 seen = _growth(recent.columns[name], ended, narrow, None)
                 frames = self._growth.get(name.replace("bytes_", "frames_"))
-                most_bits = _in_frames(at_line_rate, frames, 8 * column.scale * seen.numbers)
+                most_bits = _bits_by_frames(at_line_rate, frames, 8 * column.scale * seen.numbers)
                 may_wrap = (most_bits >= 8 * column.scale * 2**32) & _has_fallen(recent, name)[ended]
             self._growth[name] = _growth(recent.columns[name], ended, narrow, may_wrap)
         self._steps = [
@@ -291,7 +291,7 @@ def _most_bits(samples: SampleArrays, ended: Integers, speed: Column | None) -> 
     return np.asarray(np.where(speeds.is_known(), speeds.numbers, 0)[ended] * speed.scale * seconds)
 
 
-def _in_frames(most_bits: Floats, frames: Values | None, seen_bits: Floats) -> Floats:
+def _bits_by_frames(most_bits: Floats, frames: Values | None, seen_bits: Floats) -> Floats:
     """Return the bits that a port can move in each window, by its speed and by the frames that it counted. `frames`:
     their number, None: not counted. `seen_bits`: by its byte counter.
 

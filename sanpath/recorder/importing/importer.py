@@ -38,7 +38,7 @@ from sanpath.recording.storage.store import Location, store_at
 from sanpath.recording.writing.clock import RecorderClock
 from sanpath.recording.writing.writer import Writer
 from sanpath.topology.machine_names import spellings
-from sanpath.units import first_of, in_series
+from sanpath.units import first_of, join_names
 
 _MAX_STORED_BYTES = 64 << 20
 """A file up to this size is stored in the recording."""
@@ -453,7 +453,7 @@ def _resolve_host(requested: str | None, recording: Recording | None) -> tuple[s
     name = spellings((*names, requested))[requested.casefold()]
     if name in names or not names:
         return name, []
-    known = f"the recording has no host {requested} yet, only {in_series(names)}"
+    known = f"the recording has no host {requested} yet, only {join_names(names)}"
     return requested, [f"{known}: {requested} is another machine from now on"]
 
 

@@ -10,7 +10,7 @@ from statistics import fmean
 from sanpath.catalogue.values import ADAPTIVE_POLICIES, IN_TURN_POLICIES, SINGLE_PATH_POLICIES
 from sanpath.facts.fabric.load_shares import IN_USE
 from sanpath.facts.table import FactRow, number
-from sanpath.units import bandwidth, count, duration, in_series, percent
+from sanpath.units import bandwidth, count, duration, join_names, percent
 from sanpath.verdict.evidence.likelihoods import UNEXPLAINED, limit_weight, normal_density
 from sanpath.verdict.hypotheses.claim import SELDOM, UNREAD, Claim, Evidence, conclusion_of
 from sanpath.verdict.places.host_queues import wait_at
@@ -80,7 +80,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     if not total or (1 + _MIN_GAIN) * total > len(links) / len(by_host):
         return
     weight = min(in_turn_weight(sum(links[link] for link in at_host), luns, len(at_host)) for at_host in by_host)
-    busy = f"are busy {in_series([percent(share) for share in links.values()])}"
+    busy = f"are busy {join_names([percent(share) for share in links.values()])}"
     unmeasured, overturn_if, prior = [], _OVERTURN, 0.0
     if any(link.cables for link in used):
         unmeasured, overturn_if, prior = [Evidence(_UNMEASURED, SELDOM)], _UNMEASURED_OVERTURN, UNREAD

@@ -17,7 +17,7 @@ from typing import cast
 from sanpath.facts.fabric.link_measures import is_saturated
 from sanpath.facts.fabric.neighbours import is_stalled, may_feed
 from sanpath.facts.table import FactRow, FactValue, number
-from sanpath.units import bandwidth, duration, in_series, percent
+from sanpath.units import bandwidth, duration, join_names, percent
 from sanpath.verdict.evidence.likelihoods import UNEXPLAINED, stall_weight
 from sanpath.verdict.hypotheses.claim import Claim, Evidence, StatedFields, conclusion_of
 from sanpath.verdict.places.load_alone import links_of_load_alone
@@ -128,7 +128,7 @@ def _blocked_by_others(table: PlaceTable) -> Iterator[Claim]:
         through = _foreign_bytes_per_second(rows, test_rates.get(str(cause["direction"]), 0.0))
         if through < _FROM_OTHERS_RATIO * number(cause, "bytes_per_second"):
             continue
-        carry = f"{in_series(shared_links)} {'carries' if len(shared_links) == 1 else 'carry'}"
+        carry = f"{join_names(shared_links)} {'carries' if len(shared_links) == 1 else 'carry'}"
         words = f"{carry} {bandwidth(through)} of other hosts, whose frames wait for {name}"
         weight = stall_weight(number(cause, "credit_stall_ratio")) if is_stalled(cause) else _FULL_PORT_WEIGHT
         reasons = [words + ": those of the test wait behind them"]

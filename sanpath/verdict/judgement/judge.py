@@ -17,7 +17,7 @@ from sanpath.facts.facts import Facts
 from sanpath.facts.host.vm_placement import moves_in
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.sources import WINDOWS
-from sanpath.units import in_series, percent, percent_likely
+from sanpath.units import join_names, percent, percent_likely
 from sanpath.verdict.evidence.healthy import met_rate, unhealthy_reason
 from sanpath.verdict.evidence.step import answered_by_memory, drift, unread_parts
 from sanpath.verdict.evidence.variation import held_back_ratio
@@ -145,7 +145,7 @@ def _kind(table: PlaceTable, claim: Claim) -> tuple[VerdictKind, tuple[str, ...]
     """The kind of verdict that a claim leads to, and the reasons why it is not a better one."""
     kind = claim.verdict
     if _is_awaited(table, claim):
-        return "cannot_tell", (f"the step has no whole window of {in_series(table.awaited)} yet",)
+        return "cannot_tell", (f"the step has no whole window of {join_names(table.awaited)} yet",)
     if kind not in ("concurrency_limited", "demand_limited"):
         return kind, ()
     if kind == "concurrency_limited" and answered_by_memory(table.facts, table.load):

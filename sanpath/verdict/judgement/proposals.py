@@ -19,7 +19,7 @@ from sanpath.facts.table import FactRow, number
 from sanpath.model import PAUSE
 from sanpath.topology.names import in_words
 from sanpath.topology.paths import io_paths
-from sanpath.units import in_series, outstanding
+from sanpath.units import join_names, outstanding
 from sanpath.verdict.hypotheses.claim import Claim
 from sanpath.verdict.hypotheses.unread_queues import (
     below_last_clock,
@@ -317,7 +317,7 @@ def _readings(table: PlaceTable) -> Iterator[Proposal]:
             )
     if host_is_unread(table) or not table.queues:
         hosts = unread_machines(table)
-        if (advice := _reading(table, "host", hosts, in_words(in_series(hosts)) or "the host")) is not None:
+        if (advice := _reading(table, "host", hosts, in_words(join_names(hosts)) or "the host")) is not None:
             yield Proposal(table, "read_host", advice, "a long wait or a full queue there", 0.0)
 
 
@@ -350,10 +350,10 @@ def _reading(table: PlaceTable, part: str, entities: Sequence[str], what: str) -
     if telling and not all(failing[source] for source in telling):
         return None
     if to_repair := [source for source, fails in failing.items() if fails and source in (telling or failing)]:
-        return f"repair the source {in_series(to_repair)}, whose polls fail (sanpath check says why)"
+        return f"repair the source {join_names(to_repair)}, whose polls fail (sanpath check says why)"
     if part == "fabric" and failing and not entities:
         if io_paths(table.facts.topology, *table.load.roots):
-            sources = in_series(list(failing))
+            sources = join_names(list(failing))
             return f"check the cables of the path in sanpath.yaml, and whether the counters of {sources} move"
         return "name the cables of the path in sanpath.yaml (sanpath topology lists what was not joined)"
     return f"read {what} (sanpath init adds {'them' if part == 'fabric' or len(entities) > 1 else 'it'})"

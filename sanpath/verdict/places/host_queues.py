@@ -32,6 +32,8 @@ _MIN_ADMITTED_SHARE = 0.01
 """Smallest share of a direction's I/Os below the queue: they need some time there."""
 WITHOUT_QUEUE = ("md", "other dm")
 """Kinds of Linux devices that pass each I/O on to the devices below them. A multipath map holds requests."""
+_OVER_PATHS = (MULTIPATH_MAP, "nvme")
+"""Kinds of Linux devices that may have paths with slots of their own. An NVMe namespace has no slots itself."""
 _HYPERVISOR_PLANES = ("host_block", "kernel", "device")
 """Planes of the hypervisor. I/Os that wait above them wait in its kernel."""
 
@@ -352,7 +354,7 @@ def _with_slots(facts: Facts, load: LoadFacts, row: FactRow) -> list[FactRow]:
     own, the rows of its parts, provided that these carry all its I/Os."""
     topology, entity = facts.topology, str(row["entity"])
     kind = topology.entities[entity].attributes.get("kind")
-    if kind not in (*WITHOUT_QUEUE, MULTIPATH_MAP):
+    if kind not in (*WITHOUT_QUEUE, *_OVER_PATHS):
         return [row]
     parts = set(topology.members(entity, "lun"))
     rows = facts.tables["plane"].select(step=load.step, direction=load.direction, plane=row["plane"])
