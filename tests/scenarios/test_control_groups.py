@@ -247,31 +247,44 @@ def test_what_waits_above_an_idle_device_does_not_wait_for_it(tmp_path: Path, at
     assert [b.kind for b in found.verdict.bottlenecks] == ["io_stack"], found.verdict.headline
 
 
-@pytest.mark.parametrize(("share", "port_is_read"), [(0.0, True), (1.0, True), (0.0, False)])
+@pytest.mark.parametrize(
+    ("share", "ports", "addressed"),
+    [
+        (0.0, {"eth0": True}, ""),
+        (1.0, {"eth0": True}, ""),
+        (0.0, {"eth0": False}, ""),
+        (0.0, {"eth0": True, "eth1": False}, ""),
+        (0.0, {"eth0": True}, "sda"),
+    ],
+    ids=["no device", "a device", "the port is unread", "another port is unread", "its device counts nothing"],
+)
 def test_a_test_that_no_device_of_its_machine_carries_is_none_of_the_storage(
-    tmp_path: Path, share: float, port_is_read: bool
+    tmp_path: Path, share: float, ports: Mapping[str, bool], addressed: str
 ) -> None:
-    """fio makes a file in memory where a device name below /dev is mistyped, and does direct I/O on it. If no port is
-    read, the file may be on a server."""
+    """fio makes a file in memory where a device name below /dev is mistyped, and does direct I/O on it. If a port is
+    not read, the file may be on a server; and there are devices that count nothing. `ports`: whether each is read."""
 
     class Mistyped(Grouped):
         def _configuration(self, out: RecordingBuilder) -> None:
             Grouped._configuration(self, out)
             out.source("net", "linux_host", HBA)
-            out.entity("net", "hba", "eth0", "db7/eth0", attributes={"technology": "ethernet"})
-            out.configure_link("hba:db7/eth0 attached_to host:db7")
-            for at in range(int(self.steps[-1].end) + 2) if port_is_read else ():
+            for name in ports:
+                out.entity("net", "hba", name, f"db7/{name}", attributes={"technology": "ethernet"})
+                out.configure_link(f"hba:db7/{name} attached_to host:db7")
+            read = [name for name, is_read in ports.items() if is_read]
+            for at in range(int(self.steps[-1].end) + 2) if read else ():
                 out.poll("net", at)
-                out.samples("net", HBA, at, {"eth0": {"bytes_rx_total": at, "bytes_tx_total": at}})
+                out.samples("net", HBA, at, {name: {"bytes_rx_total": at, "bytes_tx_total": at} for name in read})
 
         def _device(self, at: float, *_: float) -> dict[str, Number]:
             return Grouped._device(self, at, share)
 
     about = {"direct": True}
-    san = Mistyped(tmp_path / "r.sanpath", ports=[], leave_out={"switch", "array", "disk"}, about=about)
+    unread = {"switch", "array", "disk"}
+    san = Mistyped(tmp_path / "r.sanpath", ports=[], leave_out=unread, about=about, addressed=addressed)
     found = reads(san, {2: 8000, 4: 16_000})
     rules = {finding.rule for finding in found.findings if finding.outcome == "hit"}
-    assert ("test-on-no-device" in rules) == (share == 0 and port_is_read)
+    assert ("test-on-no-device" in rules) == (share == 0 and all(ports.values()) and not addressed)
     assert (found.verdict.kind == "concurrency_limited") == ("test-on-no-device" not in rules)
 
 

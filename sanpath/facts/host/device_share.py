@@ -48,7 +48,8 @@ def device_share(topology: Topology, load: LoadFacts, tested: UnderTest | None) 
 
 def carried_ratio(topology: Topology, load: LoadFacts, tested: UnderTest | None) -> float | None:
     """Return the most that may have left the memory of a load's machines: the bytes, in its direction, of all their
-    block devices and ports over its own. None: no block device of a machine is read, or none of its ports.
+    block devices and ports over its own. None: a machine has a device or a port that was not read, or none of either;
+    or a device that the load names counts nothing.
 
     The path of an I/O need not be known for this: a file in memory, such as one that a mistyped device name makes
     below /dev, is on no device.
@@ -56,21 +57,30 @@ def carried_ratio(topology: Topology, load: LoadFacts, tested: UnderTest | None)
     machines = tested.machines if tested is not None else ()
     if tested is None or not load.bytes_per_second or not machines or _passes_by(topology, load):
         return None
+    named = {device for root in load.roots for device in topology.related(root, "targets", "lun")}
+    if not all(_counts(tested.samples_of(device)) for device in named):
+        return None
     moved = 0.0
     for machine in machines:
-        disks = [tested.samples_of(disk) for disk in topology.related(machine, "attached_to", "lun")]
-        read = [samples for samples in disks if _rate(samples, "bytes", load.direction) is not None]
+        disks = topology.related(machine, "attached_to", "lun")
+        by_disk = [_rate(tested.samples_of(disk), "bytes", load.direction) for disk in disks]
         uses = [
             port_use(topology, port, tested.samples_of(port), load.operation_bytes, at_host=True)
             for port in topology.related(machine, "attached_to", "hba")
         ]
-        by_port = [as_number(use[f"bytes_per_second_{load.direction}"]) for use in uses]
         # An I/O may leave the machine without a block device: to a file server.
-        if not read or all(rate is None for rate in by_port):
+        by_port = [as_number(use[f"bytes_per_second_{load.direction}"]) for use in uses]
+        if not by_disk or not by_port or None in (*by_disk, *by_port) or _counts_elsewhere(topology, tested, disks):
             return None
-        moved += sum(_rate(samples, "bytes", load.direction) or 0.0 for samples in read)
-        moved += sum(rate or 0.0 for rate in by_port)
+        moved += sum(rate or 0.0 for rate in (*by_disk, *by_port))
     return moved / load.bytes_per_second
+
+
+def _counts_elsewhere(topology: Topology, tested: UnderTest, disks: Sequence[str]) -> bool:
+    """Whether one of these devices has paths that are not read: older kernels count the I/Os of an NVMe namespace
+    only there."""
+    with_paths = [disk for disk in disks if as_number(topology.entities[disk].attributes.get("paths"))]
+    return any(not _counts(tested.samples_of(disk)) and not topology.members(disk, "lun") for disk in with_paths)
 
 
 def _without_journal(load: LoadFacts, at_device: float, own: float, most: float) -> float:
