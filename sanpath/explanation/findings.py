@@ -67,7 +67,7 @@ def findings(
     table = {rule.id: tables[rule.each] for rule in rules if rule.each in tables}
     relieving = {rule.id: fix.relieves for rule in rules for fix in rule.fix if fix.relieves is not None}
     platform = _common_value(tables["link"], "platform")
-    nvme = _common_value(tables["multipath"] or tables["device"], "nvme")
+    nvme = _common_value(tables["multipath"].rows or tables["device"].rows, "nvme")
     result = []
     for finding in group(rules, judge(rules, tables, include_clear=False), verdict.from_step):
         if finding.outcome == "unknown" and (each_of[finding.rule], finding.direction) == ("load", UNMEASURED):

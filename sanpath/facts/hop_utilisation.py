@@ -13,6 +13,7 @@ from sanpath.facts.samples.gauge_windows import Window, gauge_windows
 from sanpath.facts.samples.step_samples import ENTIRE_RECORDING, StepSamples, step_samples
 from sanpath.model import DIRECTIONS, Direction
 from sanpath.recording.reading.recording import Recording
+from sanpath.topology.paths import root_of
 from sanpath.topology.topology import Topology
 
 Measure = Literal["cpu", "queue", "data_rate"]
@@ -74,6 +75,10 @@ class _Reader:
         attribute = self.topology.entities[entity].attributes.get(gauge)
         number = float(attribute) if isinstance(attribute, int | float) else None
         return next((value for value in values if value is not None), number)
+
+    def is_sampled(self, entity: str) -> bool:
+        """Whether a source has samples of an entity."""
+        return bool(self._samples_of(entity))
 
     def _samples_of(self, entity: str) -> list[StepSamples]:
         if entity not in self._samples:
@@ -160,9 +165,15 @@ def _cpu(reader: _Reader, entity: str) -> Values | None:
     if entity not in reader.topology.entities:
         return None
     if entity.startswith("load:"):
-        own, loads = [entity, *reader.topology.members(entity, "load")], reader.topology.of_kind("load")
-        # A load that only the configuration names is reported under the names of others.
-        return _busiest_process(reader, own) or _busiest_process(reader, [load.id for load in loads])
+        own, loads = (
+            [entity, *reader.topology.members(entity, "load")],
+            [e.id for e in reader.topology.of_kind("load")],
+        )
+        others = {root_of(reader.topology, load) for load in loads} - {entity}
+        if any(map(reader.is_sampled, own)) or len(others) != 1:
+            return _busiest_process(reader, own)
+        # A load that only the configuration names is reported under the name of the only other one.
+        return _busiest_process(reader, loads)
     busy, passed = (reader.rate(entity, f"cpu_{name}seconds_total") for name in ("busy_", ""))
     if busy is None or passed is None:
         return reader.gauge(entity, "cpu_busy_ratio")

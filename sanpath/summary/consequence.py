@@ -21,7 +21,8 @@ def consequence(diagnosis: Diagnosis, step: StepResult) -> str | None:
     """Throughput and latency at the outstanding I/Os, and other hosts' share of what limits."""
     verdict = diagnosis.verdict
     first = verdict.bottlenecks[0] if verdict.bottlenecks else None
-    direction = first.direction if first is not None else main_direction(step)
+    # A link may be full in the other direction than the load's.
+    direction = first.direction if first is not None and first.direction in step.directions else main_direction(step)
     result = step.directions.get(direction)
     if result is None:
         return None
@@ -37,7 +38,8 @@ def consequence(diagnosis: Diagnosis, step: StepResult) -> str | None:
     if first is not None and (foreign_share := _foreign_share(use_of(diagnosis, first.entity, direction))) >= SHARED:
         words += f". Other hosts move {percent_rounded(foreign_share)} of the link's bytes"
     if first is not None and (share := _share_of_other_hosts(diagnosis, first, step)) >= SHARED:
-        words += f". Other hosts move {percent_rounded(share)} of the array's bytes"
+        moved = "written to" if first.direction == "write" else "read from"
+        words += f". Other hosts move {percent_rounded(share)} of the bytes {moved} the array"
     if first is not None and (also := _also_saturated(first) or _without_credit(diagnosis, first)):
         words += f". {also}"
     if busy := busy_words(diagnosis):
@@ -123,11 +125,14 @@ def _without_credit(diagnosis: Diagnosis, first: Bottleneck) -> str:
 
 
 def _share_of_other_hosts(diagnosis: Diagnosis, first: Bottleneck, step: StepResult) -> float:
-    """The share of a limiting array's bytes, or of its volume's, that other hosts move; 0.0: none, or not known."""
+    """The share of a limiting array's or volume's bytes in the direction of the limit that other hosts move.
+
+    0.0: none, or not known."""
     ratios = [
         ratio
         for finding in diagnosis.findings
-        if finding.outcome == "hit" and finding.entity == first.entity and step.name in finding.steps
+        if (finding.outcome, finding.entity, finding.direction) == ("hit", first.entity, first.direction)
+        if step.name in finding.steps
         if isinstance(ratio := finding.evidence.get("other_hosts_ratio"), float)
     ]
     return max(ratios, default=0.0)

@@ -161,3 +161,18 @@ def test_a_port_that_once_carried_more_than_its_speed_has_a_wrong_speed_in_every
     expected = [None, None] if max(order) > 1.05 else [pytest.approx(ratio, rel=1e-3) for ratio in order]
     assert [row["utilisation"] for row in rows] == expected
     assert [row["counted_ratio"] for row in rows] == pytest.approx(list(order), rel=1e-3)
+
+
+def test_a_short_step_says_nothing_of_the_speed_in_the_others(tmp_path: Path) -> None:
+    """A switch that answers from its cache of 3 s is polled every 5 s: the one window of a step of 11 s has more
+    bytes than its port can send."""
+    san = San(tmp_path, ports=[HOST_PORT, fast(ARRAY_PORT)], switch_every=5.0, switch_cache=3.0)
+    rate = 0.975 * 425e6
+    ops = rate / 66_000
+    for n, seconds in ((8, 11.0), (16, 120.0)):
+        ports = {"fc1/7": (rate, NOTHING), "fc1/1": (rate, NOTHING)}
+        san.step(f"q{n}", n, read=Flow(ops, n / ops), ports=ports, seconds=seconds)
+    short, long = compute(san.write()).tables["link"].select(entity=HOST_LINK, direction="read")
+    assert short["counted_ratio"] is not None
+    assert float(short["counted_ratio"]) > 1.05
+    assert long["utilisation"] == pytest.approx(0.975, abs=0.02)

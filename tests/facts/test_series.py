@@ -86,6 +86,20 @@ def test_the_processors_of_a_load_are_those_of_its_busiest_process(tmp_path: Pat
     assert max(value for value in first.values if value is not None) == pytest.approx(0.4, rel=0.05)
 
 
+def test_the_processors_of_another_load_are_not_those_of_this_one(tmp_path: Path) -> None:
+    out = RecordingBuilder(tmp_path / "two")
+    for load, cpu in (("fio", None), ("vdbench", 97)):
+        out.source(load, "fio", LOAD)
+        out.entity(load, "load", load, load)
+        for at in range(20):
+            out.poll(load, at)
+            out.samples(load, LOAD, at, {load: {"cpu_ratio": cpu, "ops_read_total": 1000 * at}})
+    recording = out.write()
+    topology = resolve(recording.inventory())
+    for load, is_measured in (("load:fio", False), ("load:vdbench", True)):
+        assert [hop.is_measured for hop in series(recording, topology, path=[load]).hops] == [is_measured]
+
+
 def test_nothing_is_said_where_nothing_was_told(story: Series) -> None:
     latency = only(story, "load_latency", "load")
     _, _, end = story.steps[0]

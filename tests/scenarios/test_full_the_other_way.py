@@ -52,8 +52,9 @@ def test_writes_wait_for_answers_on_a_link_that_others_fill_with_reads(tmp_path:
     recording = san.write()
     (row, *_) = compute(recording).tables["load"]
     assert number(row, "busiest_utilisation") == pytest.approx(415.2 / 425), "as rules see it"
-    verdict = judged(recording).verdict
-    (bottleneck,) = verdict.bottlenecks
+    found = judged(recording)
+    (bottleneck,) = found.verdict.bottlenecks
     assert (bottleneck.entity, bottleneck.direction) == (HOST_LINK, "read")
+    assert "IOPS" in (found.summary.consequence or ""), "that of the writes"
     assert "in the read direction, in which writes get their answers" in bottleneck.because[0]
     assert not any("none was seen" in words for words in bottleneck.overturn_if), "all of the bytes are another's"

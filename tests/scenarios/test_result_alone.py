@@ -201,6 +201,18 @@ def test_where_more_were_slower_the_next_step_has_fewer_than_those(tmp_path: Pat
     assert found.experiment.in_flight is None or found.experiment.in_flight < 64
 
 
+@pytest.mark.parametrize("jobs", [(1, 2), (2, 3), (4, 5)])
+def test_no_step_is_proposed_that_was_run(tmp_path: Path, jobs: tuple[int, int]) -> None:
+    """Nothing lies between both numbers."""
+    results = [
+        fio_text(ops, round(n * 0.9e6 / ops), depth=1, jobs=n, levels="1=100.0%", engine="sync", minute=10 + n)
+        for n, ops in zip(jobs, (10_000, 6_000), strict=True)
+    ]
+    found = import_text(tmp_path, "\n".join(results)).verdict
+    assert found.experiment is not None
+    assert found.experiment.in_flight not in jobs
+
+
 @pytest.mark.parametrize(
     ("block", "latency_us", "is_named"), [(512, 467, True), (512, 30, False), (8192, 467, False)]
 )
@@ -216,7 +228,15 @@ def test_writes_below_a_sector_that_take_longer_are_named(
         return fio_text(ops, latency_us, depth=1, block=size, flush_us=0.1, levels=levels, minute=minute)
 
     found = import_text(tmp_path, f"{writes(block, latency_us, 10)}\n{writes(4096, 29, 30)}")
-    assert (
-        any("rewrites the whole sector" in words for step in found.steps for words in step.verdict.because)
-        is is_named
-    )
+    named = [any("rewrites the whole sector" in words for words in step.verdict.because) for step in found.steps]
+    assert named == [is_named, False], "not of the larger writes"
+
+
+def test_writes_below_a_sector_of_which_only_some_take_longer_are_not_named(tmp_path: Path) -> None:
+    sizes = {512: 30, 2048: 467, 4096: 29}
+    results = [
+        fio_text(round(0.96e6 / us), us, depth=1, block=size, flush_us=0.1, levels="1=100.0%", minute=10 + number)
+        for number, (size, us) in enumerate(sizes.items())
+    ]
+    found = import_text(tmp_path, "\n".join(results))
+    assert not any("rewrites" in words for step in found.steps for words in step.verdict.because)

@@ -249,7 +249,9 @@ def test_a_sentence_about_the_end_of_the_load_follows_a_full_stop() -> None:
     assert summary(ended, topology).consequence == "Nothing can be judged. The load ended with error 5."
 
 
-@pytest.mark.parametrize(("others", "words"), [(1.0, "Other hosts move 50 % of the array's bytes"), (0.0, None)])
+@pytest.mark.parametrize(
+    ("others", "words"), [(1.0, "Other hosts move 50 % of the bytes read from the array"), (0.0, None)]
+)
 def test_a_full_array_that_works_for_other_hosts_says_so_at_once(
     tmp_path: Path, others: float, words: str | None
 ) -> None:

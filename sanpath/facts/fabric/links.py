@@ -29,6 +29,8 @@ polls."""
 ABOVE_LINE_RATE_RATIO = 1.05
 """Multiple of line rate from which the mean of an entire step means that the agent reports a wrong speed: then
 utilisation is not known."""
+_MIN_WINDOWS = 4
+"""Windows of a step that a grade above C needs, too: fewer say nothing about the other steps."""
 
 _Counted = Mapping[tuple[str, str, str], StepSamples]
 """(step, source, entity) → samples of a switch port."""
@@ -110,13 +112,13 @@ class SampledPort:
 
     @property
     def is_faster_than_reported(self) -> bool:
-        """Whether the mean and most windows exceed line rate: the reported speed is wrong, in every step. A counter
-        that jumps, or an agent's cache, explains single windows."""
+        """Whether the mean and most of several windows exceed line rate: the reported speed is wrong, in every step.
+        A counter that jumps, or an agent's cache, explains single windows."""
         if (ratio := self.counted_ratio()) is None or ratio <= ABOVE_LINE_RATE_RATIO:
             return False
         limit = max(self.mean(direction) or 0.0 for direction in DIRECTIONS) / ratio * ABOVE_LINE_RATE_RATIO
         of_directions = [[rate > limit for rate, _ in self.windows(direction)] for direction in DIRECTIONS]
-        return any(sum(above) > len(above) / 2 for above in of_directions)
+        return any(len(above) >= _MIN_WINDOWS and sum(above) > len(above) / 2 for above in of_directions)
 
     def counted_ratio(self) -> float | None:
         """Bytes of the busier direction over the data rate, even if above 1; None: not counted, or no speed."""

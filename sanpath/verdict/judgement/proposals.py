@@ -233,7 +233,8 @@ def _next_more(table: PlaceTable, most: float) -> tuple[float, float]:
     slower = (each for each in table.same_io if each.ops_per_second < (1 - FLAT) * table.load.ops_per_second)
     totals = (table.facts.in_flight_in(each.step) for each in slower)
     fewest_slower = min((total for total in totals if total >= CLEARLY_MORE * own), default=None)
-    return (2 * most, most) if fewest_slower is None else (sqrt(own * fewest_slower), own)
+    between = max(2, round(sqrt(own * (fewest_slower or 0.0))))
+    return (between, own) if round(own) < between < round(fewest_slower or 0.0) else (2 * most, most)
 
 
 def _in_flight_tried(table: PlaceTable) -> tuple[float, float]:

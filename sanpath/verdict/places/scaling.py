@@ -179,18 +179,19 @@ def _over_block_sizes(loads: Sequence[LoadFacts], load: LoadFacts) -> str | None
 def below_sector_in_words(loads: Sequence[LoadFacts], load: LoadFacts) -> str | None:
     """Words for writes that are smaller than a sector and take clearly longer than larger ones, as many of which are
     outstanding: nothing else makes smaller writes slower. None: there are none."""
-    if load.direction != "write":
+    if load.direction != "write" or not 0.0 < (load.operation_bytes or 0.0) < _SECTOR_BYTES:
         return None
     sized = [each for each in (load, *_as_many_in_flight(loads, load)) if each.operation_bytes]
     small = [each for each in sized if (each.operation_bytes or 0.0) < _SECTOR_BYTES]
     large = [each for each in sized if (each.operation_bytes or 0.0) >= _SECTOR_BYTES]
-    slowest, fastest = (min(each, key=attrgetter("ops_per_second"), default=None) for each in (small, large))
-    if slowest is None or fastest is None:
+    fastest_small = min(small, key=attrgetter("latency_seconds"), default=None)
+    slowest_large = max(large, key=attrgetter("latency_seconds"), default=None)
+    if fastest_small is None or slowest_large is None:
         return None
-    times = slowest.latency_seconds / fastest.latency_seconds
+    times = fastest_small.latency_seconds / slowest_large.latency_seconds
     if times < _CLEARLY_LONGER:
         return None
-    sizes = [kibibytes(each.operation_bytes or 0.0) for each in (slowest, fastest)]
+    sizes = [kibibytes(each.operation_bytes or 0.0) for each in (fastest_small, slowest_large)]
     longer = f"writes of {sizes[0]} take {times:.1f} times as long as writes of {sizes[1]}"
     return f"{longer}: a drive reads and rewrites the whole sector around a smaller write"
 
