@@ -199,5 +199,5 @@ def parse_rate(text: str) -> tuple[float, float]:
     """
     rate = parse_abbreviated(text)
     unit = 1000.0 ** max(0, _SUFFIXES.find(text[-1:].upper() or " "))
-    error = unit / 10 ** len(text.rstrip("kKMGTP").partition(".")[2])
+    error = unit * 10.0 ** -len(text.rstrip("kKMGTP").partition(".")[2])
     return (rate, rate + error) if unit == 1 else (rate - error, rate + error)
