@@ -224,7 +224,7 @@ def _short_action(fix: Fix) -> str:
 
 def _distinct_texts(texts: Iterable[str]) -> str:
     """The texts, each once, without those that another one contains."""
-    different = dict.fromkeys(texts)
+    different = list({text.rstrip("."): text for text in texts}.values())
     return " ".join(t for t in different if not any(t != other and t.rstrip(".") in other for other in different))
 
 
