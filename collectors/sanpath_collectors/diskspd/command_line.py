@@ -8,7 +8,10 @@ from collections.abc import Mapping
 from sanpath_collectors.diskspd.settings import Fill, Span, Target
 from sanpath_collectors.diskspd.values import parse_count, parse_number, parse_size_bytes
 
-_OPTION = re.compile(r"(?:^|\s)[-/]([A-Za-z])(\S*)")
+_OPTION = re.compile(r"(?:^|\s)(?:-|/(?![\w.-]+/))([A-Za-z])(\S*)")
+"""An option. With more than one slash it is a path of Linux."""
+_REST = re.compile(r"\s\d?[>|].*")
+"""What the shell does with the output."""
 
 
 def parse_options(line: str) -> dict[str, str]:
@@ -21,6 +24,15 @@ def parse_options(line: str) -> dict[str, str]:
     for letter, value in _OPTION.findall(line):
         given[letter] = f"{given[letter]} {value}" if letter in given else value
     return given
+
+
+def has_target(line: str) -> bool:
+    """Whether a command line, without the name of the program, names a file or device to test.
+
+    >>> has_target("-b4K -o8 D:/a.dat > a.txt"), has_target("-b4K -o8 > a.txt"), has_target("-d60 /dev/sdb")
+    (True, False, True)
+    """
+    return bool(_OPTION.sub("", _REST.sub("", line)).strip())
 
 
 def is_rate_limited(given: Mapping[str, str]) -> bool:

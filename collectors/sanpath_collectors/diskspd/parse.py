@@ -30,11 +30,12 @@ a timespan.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 
 from sanpath.model import DIRECTIONS, Direction
-from sanpath_collectors.diskspd.command_line import is_rate_limited, parse_command_line, parse_options
+from sanpath_collectors.diskspd.command_line import has_target, is_rate_limited, parse_command_line, parse_options
 from sanpath_collectors.diskspd.outcome import (
     ALL_TARGETS,
     Directions,
@@ -58,6 +59,12 @@ _PROMPT = re.compile(
     r"(?:[^>$#]{0,200}[>$#]\s*|[.&]\s*)?(?:\S{0,200}[\\/])?diskspd(?:64)?(?:\.exe)?(\s+-[A-Za-z].*)", re.IGNORECASE
 )
 """The line on which DiskSpd was called, as people copy it with the tables."""
+_MORE_OPTIONS = re.compile(r"-[A-Za-z].*|[^\s|>]*[\\/#][^\s|>]*")
+"""A line that continues it: options, or only a path."""
+_CONTINUES = re.compile(r"\s[`^\\]$")
+"""How a shell is told that the next line continues this one."""
+_MAX_PROMPT_LENGTH = 8192
+"""Windows accepts no longer commands."""
 _SECTIONS_AFTER_SPANS = ("Totals:", "Command Line:", "Input parameters:")
 """Begins of lines after the last timespan: the sum of all timespans, or the next result."""
 _MAX_LINE_LENGTH = 1 << 20
@@ -65,6 +72,11 @@ _MAX_LINE_LENGTH = 1 << 20
 _LATENCY_ROUNDING_SECONDS = 0.5e-6
 _ROUNDINGS = 20
 """The least that a difference of latencies must be, in roundings of both, to be used: 5 % of uncertainty."""
+_MAX_DEVIATIONS = 10.0
+"""Standard deviations by which the number of reads or writes may differ from the configured share."""
+_MAX_IN_FLIGHT_RATIO = 1.5
+"""Ratio of measured to configured outstanding I/Os above which a command is not that of the tables: the latencies of
+I/Os that began in the warm-up are a little more. sanpath's own choice."""
 _MAX_REMARKS = 20
 """Largest number of remarks about a damaged file."""
 
@@ -80,6 +92,7 @@ class TextParser:
         self._head = Head()
         self._spans: list[Span] = []
         self._command_line = ""
+        self._is_prompt = self._may_continue = False
         self._in_settings = False
         self._buffer = ""
         self._span: _SpanText | None = None
@@ -101,6 +114,11 @@ class TextParser:
         yield from self._end_span()
 
     def _read_line(self, line: str) -> Iterator[SpanOutcome]:
+        if self._may_continue and self._span is None and _MORE_OPTIONS.fullmatch(line):
+            self._command_line = f"{_CONTINUES.sub('', self._command_line)} {line}"
+            self._may_continue = len(self._command_line) < _MAX_PROMPT_LENGTH
+            return
+        self._may_continue = False
         if (
             not self._has_headings
             and _begins_tables(line)
@@ -117,11 +135,12 @@ class TextParser:
             yield from self._end_span()
             self._has_headings = True
             if line != "Totals:":
-                self._head, self._spans, self._command_line = Head(), [], ""
+                self._head, self._spans, self._command_line, self._is_prompt = Head(), [], "", False
                 self._read_heading(line)
         elif prompt := _PROMPT.fullmatch(line):
             yield from self._end_span()
             self._head, self._spans, self._command_line = Head(), [], prompt[1]
+            self._is_prompt = self._may_continue = True
         elif line.startswith("*** Interrupted"):
             self._add_remark("interrupted", "the test was interrupted: its results cover less time than requested")
         elif self._span is not None:
@@ -134,7 +153,7 @@ class TextParser:
         if name in ("Input parameters", "System information"):
             self._in_settings = name == "Input parameters"
         elif name == "Command Line":
-            self._command_line = value
+            self._command_line, self._is_prompt = value, False
         elif self._in_settings:
             read_setting(line, self._spans)
         elif name == "start time":
@@ -148,20 +167,16 @@ class TextParser:
         if self._span is None:
             return
         span, self._span = self._span, None
-        settings = self._settings_of(span.outcome)
+        settings = self._settings_of(span)
         span.complete_directions(settings)
         outcome = span.outcome
         outcome.head, outcome.settings = self._head, settings
         yield outcome
 
-    def _settings_of(self, outcome: SpanOutcome) -> Span:
+    def _settings_of(self, span_text: _SpanText) -> Span:
+        outcome = span_text.outcome
         if not 1 <= outcome.number <= len(self._spans):
-            if self._command_line:
-                self._add_remark(
-                    "no-input-parameters",
-                    "the section of input parameters is missing: the settings are those of the command line",
-                )
-            return parse_command_line(self._command_line) if self._command_line else Span()
+            return self._settings_of_command(span_text) if self._command_line else Span()
         span = self._spans[outcome.number - 1]
         if span.pool_threads is None and all(target.threads is None for target in span.targets):
             # Before 2.2, only the results show a pool of threads.
@@ -170,6 +185,21 @@ class TextParser:
             for target in span.targets:
                 target.rate_limited = True
         return span
+
+    def _settings_of_command(self, span_text: _SpanText) -> Span:
+        """The settings of the command line. One that was copied may be incomplete, or that of another run."""
+        settings, timespan = parse_command_line(self._command_line), f"timespan {span_text.outcome.number}"
+        if self._is_prompt and not has_target(_CONTINUES.sub("", self._command_line)):
+            text = f"{timespan}: the command above it has no target, so it is not complete: it is not used"
+            self._add_remark("cut-command", text)
+            return Span()
+        if self._is_prompt and (difference := span_text.difference_from(settings)) is not None:
+            text = f"{timespan}: the command above it is that of another run, because {difference}: it is not used"
+            self._add_remark("other-command", text)
+            return Span()
+        text = "the section of input parameters is missing: the settings are those of the command line"
+        self._add_remark("no-input-parameters", text)
+        return settings
 
     def _add_remark(self, code: str, text: str) -> None:
         if len(self.remarks) < _MAX_REMARKS:
@@ -194,6 +224,33 @@ class _SpanText:
         self._complete_sections: set[str] = set()
         self._sums: dict[str, Figures] = {}
         self._sum_of_targets = Figures()
+
+    def difference_from(self, settings: Span) -> str | None:
+        """What the tables contradict in the settings of a command line. None: nothing.
+
+        A closed loop never has more I/Os outstanding than configured (Little's law, N = X R). DiskSpd chooses the
+        direction of each I/O by chance.
+        """
+        totals = self._outcome.totals or empty_figures()
+        printed = [direction for name, direction in _TABLES.items() if direction and name in self._complete_sections]
+        sums = self._sum_of_targets
+        if "Total IO" not in self._complete_sections:
+            sums = Figures()
+            for direction in printed:
+                sums.add(totals[direction].ops, totals[direction].bytes, totals[direction].mean_seconds)
+        resolved = settings.with_targets_for(self._outcome.targets)
+        profile = resolved.profile({target.path for target in resolved.targets}, None, {})
+        reads, configured = profile.read_ratio or 0.0, profile.in_flight
+        for direction in printed:
+            share = reads if direction == "read" else 1 - reads
+            deviation = math.sqrt(sums.ops * share * (1 - share))
+            if abs(totals[direction].ops - sums.ops * share) > _MAX_DEVIATIONS * deviation:
+                return f"{totals[direction].ops:,} of {sums.ops:,} I/Os are {direction}s"
+        if configured and self._outcome.seconds and sums.latency_sum_seconds is not None:
+            measured = sums.latency_sum_seconds / self._outcome.seconds
+            if measured > _MAX_IN_FLIGHT_RATIO * configured:
+                return f"{measured:,.0f} I/Os were outstanding where it has {configured:,.0f}"
+        return None
 
     def complete_directions(self, settings: Span) -> None:
         """Fills in the table of a direction that was not copied: what the sums of both leave beside the other

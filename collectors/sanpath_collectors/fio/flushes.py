@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from sanpath.plugin import LoadProfile
 from sanpath_collectors.fio.job_profile import Remark
@@ -13,26 +14,52 @@ _OPTIONS = ("fsync", "fdatasync")
 """Options whose value N means a flush after each N writes (fio HOWTO)."""
 
 
+@dataclass(frozen=True, slots=True)
+class ProcessTimes:
+    """Times of a job's processes. `runtime_ms`: run time of the job. `summed_ms`: sum of the run times of its
+    processes; 0: not reported. `user_percent`, `system_percent`: their shares of this sum on a processor; None: not
+    known."""
+
+    runtime_ms: int
+    summed_ms: int
+    user_percent: float | None
+    system_percent: float | None
+
+    def sum_ms(self, options: Mapping[str, str], processes: int) -> int | None:
+        """The sum of the run times of the processes. None: not known, because processes that are bound by their size
+        end one after the other."""
+        if self.summed_ms:
+            return self.summed_ms
+        end_together = processes == 1 or options.get("time_based", "0") != "0"
+        return self.runtime_ms * processes if end_together else None
+
+
 def flushes_between(
-    options: Mapping[str, str], profile: LoadProfile, writes: Number, waited_ns: float | None, runtime_ms: int
+    options: Mapping[str, str], profile: LoadProfile, writes: Number, waited_ns: float | None, times: ProcessTimes
 ) -> dict[str, Number]:
     """Number of a job's flushes, and the sum of their latencies in nanoseconds. Empty: it does not flush, or they do
     not follow from the rest.
 
-    A process without a rate that keeps one I/O outstanding does nothing but its I/Os and its flushes: what its I/Os
-    leave of the run time, it waits for flushes. The processor time between them counts as well, a few microseconds.
-    `waited_ns`: sum of the latencies of its I/Os; None: not known.
+    A process without a rate that keeps one I/O outstanding does nothing but its own work (user time), its I/Os and
+    its flushes: what the others leave of its run time, it waits for flushes. System time is part of the I/Os and the
+    flushes. If it is more than what is left, the process may wait for nothing. A process that verifies also reads
+    after its writes. `waited_ns`: sum of the latencies of its I/Os; None: not known.
     """
     every = next((positive_count(options[name], 0) for name in _OPTIONS if options.get(name, "0") != "0"), 0)
     number = int(writes or 0) // every if every else 0
-    has_one_each = profile.threads is not None and profile.in_flight == profile.threads
-    if not number or waited_ns is None or not has_one_each or profile.rate_limited is not False:
+    has_one_each = bool(profile.threads) and profile.in_flight == profile.threads
+    if not number or not has_one_each or profile.rate_limited is not False or options.get("verify", "0") != "0":
         return {}
-    flushed_ns = 1e6 * runtime_ms * (profile.threads or 0) - waited_ns
-    return {"ops_flush_total": number, "latency_seconds_flush_total": round(flushed_ns)} if flushed_ns > 0 else {}
+    sum_ms, user, system = times.sum_ms(options, profile.threads or 0), times.user_percent, times.system_percent
+    if waited_ns is None or sum_ms is None or user is None or system is None:
+        return {}
+    flushed_ns, system_ns = 1e6 * sum_ms * (1 - user / 100) - waited_ns, 1e6 * sum_ms * system / 100
+    if flushed_ns <= system_ns:
+        return {}
+    return {"ops_flush_total": number, "latency_seconds_flush_total": round(flushed_ns)}
 
 
 def flushes_between_remark(name: str) -> Remark:
     """Return the remark on flushes whose latencies are not printed."""
-    text = f"{name} has no latencies of its flushes: the time that its I/Os leave is taken for them"
+    text = f"{name} has no latencies of its flushes: the time that its I/Os and its own work leave is taken for them"
     return "flushes-between", text

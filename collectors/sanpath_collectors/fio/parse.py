@@ -21,7 +21,7 @@ from typing import Any
 from sanpath.model import DIRECTIONS, Direction
 from sanpath.plugin import complete_sum, json_object, json_objects, without_none
 from sanpath_collectors.fio import throughput
-from sanpath_collectors.fio.flushes import flushes_between, flushes_between_remark
+from sanpath_collectors.fio.flushes import ProcessTimes, flushes_between, flushes_between_remark
 from sanpath_collectors.fio.job_profile import (
     Figures,
     Remark,
@@ -55,6 +55,7 @@ _KIB_OR_BYTES = 32
 _MAX_OPS_PER_SECOND = 1e12
 """Larger rates are damaged."""
 _COUNT_KEYS = frozenset(("io_bytes", "io_kbytes", "bw", "iops", "total_ios", "N"))
+_CPU_KEYS = ("usr_cpu", "sys_cpu")
 _STATUS_MS = 1_500
 """One and a half status intervals."""
 _IDLE = Latency(mean_ns=0.0, max_ns=None, completion_ns=None, ops=0, runtime_ms=0)
@@ -141,8 +142,9 @@ def parse_job(
         remarks.append(("trims", f"{name} has trimmed {trims:,} times; trims are not read"))
     samples |= _flush_samples(json_object(entry.get("sync")))
     waited_ns = _waited_ns(samples)
+    times = ProcessTimes(runtime_ms, summed_ms, *(finite_number(entry.get(key)) for key in _CPU_KEYS))
     if "sync" not in entry and (
-        flushes := flushes_between(options, load_profile, samples["ops_write_total"], waited_ns, runtime_ms)
+        flushes := flushes_between(options, load_profile, samples["ops_write_total"], waited_ns, times)
     ):
         samples |= flushes
         remarks.append(flushes_between_remark(name))
@@ -190,7 +192,7 @@ def _direction_samples(
 
 def _cpu_percent(entry: Mapping[str, Any]) -> float | None:
     """CPU time of the job, user and system, in per cent of a core. None: not reported."""
-    shares = [share for key in ("usr_cpu", "sys_cpu") if (share := finite_number(entry.get(key))) is not None]
+    shares = [share for key in _CPU_KEYS if (share := finite_number(entry.get(key))) is not None]
     return sum(shares) if shares else None
 
 

@@ -72,6 +72,7 @@ class TextReports:
         self._listed: set[str] = set()
         self._second_columns: list[str] = []
         self._halves: list[str] = []
+        self._second_rows: list[list[str]] = []
         self._in_cpu = False
         self._states: list[str] = []
         self._processors: dict[str, float] = {}
@@ -118,7 +119,8 @@ class TextReports:
                 (index - first, column) for index, column in enumerate(words) if column in _USED_COLUMNS
             ]
             self._report.columns += tuple(column for _, column in self._used_columns)
-            self._listed, self._second_columns, self._halves = set(), [], []
+            self._end_halves()
+            self._listed, self._second_columns = set(), []
         elif self._columns:
             yield from self._read_row(line)
         elif line.lstrip().startswith("avg-cpu:"):
@@ -138,6 +140,7 @@ class TextReports:
         return Report(first, self._node, cores=self._cores)
 
     def _end_report(self) -> Iterator[Report]:
+        self._end_halves()
         report, self._report, self._columns, self._processors = self._report, None, [], {}
         if report is not None:
             yield report
@@ -163,6 +166,8 @@ class TextReports:
             if name.strip() in self._listed:
                 yield from self._next_report()
             self._listed.add(name.strip())
+            if self._second_columns:
+                self._end_halves()  # A terminal wraps each line: the second half follows the first.
             self._halves.append(name.strip())
             self._add_values(name.strip(), [(words[index], column) for index, column in self._used_columns])
         elif not words:
@@ -171,20 +176,33 @@ class TextReports:
             self.remarks["damaged-line"] = f"a line has {len(words)} values for {count - 1} columns: {line[:80]!r}"
 
     def _read_second_half(self, words: list[str]) -> bool:
-        """Reads the second half of a wrapped line: names of columns without a device, or numbers without one. They
-        belong to the first device whose line is not complete. Returns whether it is such a line."""
+        """Reads the second half of a wrapped line: names of columns without a device, or numbers without one.
+        Returns whether it is such a line."""
         if self._report is not None and not _USED_COLUMNS.isdisjoint(words):
+            if self._second_rows:
+                self._end_halves()
             self._second_columns = words
             self._report.columns += tuple(column for column in words if column in _USED_COLUMNS)
             return True
         if not all(map(_DECIMAL.fullmatch, words[:1])):
             return False
         if len(words) == len(self._second_columns) and self._halves:
-            pairs = zip(words, self._second_columns, strict=True)
-            self._add_values(self._halves.pop(0), [pair for pair in pairs if pair[1] in _USED_COLUMNS])
+            self._second_rows.append(words)
         else:
             self.remarks["wrapped-lines"] = f"lines were wrapped, and their second half is left out: {words[:8]}"
         return True
+
+    def _end_halves(self) -> None:
+        """Adds the second halves of wrapped lines to the devices of the first halves. If there are not as many, it is
+        not known whose they are."""
+        names, rows, self._halves, self._second_rows = self._halves, self._second_rows, [], []
+        if len(rows) == len(names):
+            for name, words in zip(names, rows, strict=True):
+                pairs = zip(words, self._second_columns, strict=True)
+                self._add_values(name, [pair for pair in pairs if pair[1] in _USED_COLUMNS])
+        elif self._second_columns:
+            text = f"lines were wrapped, and of {', '.join(names[:8])} there are {len(rows)} second halves"
+            self.remarks["wrapped-lines"] = f"{text}: they are left out"
 
     def _add_values(self, name: str, cells: list[tuple[str, str]]) -> None:
         """Adds the values of a device to the report. `cells`: text and column of each."""

@@ -271,7 +271,8 @@ class IostatResult(ResultReader):
             return
         if hanging := {name: count for name, values in devices.items() if (count := unanswered(values))}:
             name = max(hanging, key=lambda name: hanging[name])
-            text = f"{name} had {hanging[name]:.0f} I/Os outstanding for a whole interval and completed none"
+            noun = "I/O" if round(hanging[name]) == 1 else "I/Os"
+            text = f"{name} had {hanging[name]:.0f} {noun} outstanding for a whole interval and completed none"
             text += ": it, or what is behind it, does not answer; look into the kernel's log"
             yield from self._warn("no-answer", text)
         self._traffic.add(devices, rates, seconds)

@@ -106,6 +106,61 @@ def test_the_command_above_sums_says_in_which_direction_they_are(prompt: str) ->
         read(f"{prompt} -b8K -w30 T:\\a.dat\n{sums}".encode())
 
 
+def attributes_below(command: str) -> dict[str, object]:
+    """The configuration of 16,667 reads a second of 8 KiB and 7.68 ms (128 outstanding) below this command."""
+    table = """\
+{} IO
+thread | bytes | I/Os | MB/s | I/O per s | AvgLat | LatStdDev | file
+0 | {} | {} | 130.21 | {} | 7.680 | 0.185 | T:\\a.dat (10GB)
+total: {} | {} | 130.21 | {} | 7.680 | 0.185
+"""
+    done, nothing = (8_192_000_000, 1_000_000, 16666.67) * 2, (0, 0, 0.0) * 2
+    tables = "\n".join(
+        table.format(name, *figures) for name, figures in (("Total", done), ("Read", done), ("Write", nothing))
+    )
+    items = read(f"{command}\n\n{tables}".encode())
+    return dict(next(item for item in items if isinstance(item, SourceEntity)).attributes)
+
+
+@pytest.mark.parametrize("end", ["\n", " `\n", " ^\n"])
+def test_a_wrapped_command_is_the_whole_command(end: str) -> None:
+    whole = "PS C:\\> .\\diskspd.exe -b8K -d60 -r -w0 -Sh -t1 -o128 T:\\a.dat"
+    assert attributes_below(whole)["in_flight_configured"] == 128
+    for part in (" -o", " -Sh", " T:"):
+        whole_but = whole.replace(part, f"{end}{part[1:]}").replace(" -t1", f"{end}-t1")
+        assert attributes_below(whole_but) == attributes_below(whole)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "-w0 -o128 -t1",
+        "-w0 -o128 `",
+        "-o8 -t1 T:\\a.dat",
+        "-w30 -o128 T:\\a.dat",
+        "-w100 -o128 T:\\a.dat",
+        "-o128 > a.txt",
+    ],
+    ids=[
+        "no target",
+        "nothing follows",
+        "fewer I/Os outstanding",
+        "also writes",
+        "only writes",
+        "no target but a file of results",
+    ],
+)
+def test_an_incomplete_command_or_that_of_another_run_says_nothing(options: str) -> None:
+    found = attributes_below(f"C:\\> diskspd -b8K {options}")
+    assert "in_flight_configured" not in found
+    assert "read_ratio" not in found
+
+
+def test_a_path_of_linux_is_no_option() -> None:
+    profile = parse_command_line("diskspd -d60 -o4 -b8K /dev/sdb").profile([""], None, {})
+    assert (profile.seconds, profile.in_flight) == (60, 4)
+
+
 def test_xml_results_in_one_file() -> None:
     later = SERIES.replace("13:14:15", "14:14:15").replace("<RequestCount>4<", "<RequestCount>8<")
     items = read((SERIES + "\n" + later).encode())

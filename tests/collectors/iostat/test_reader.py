@@ -294,6 +294,22 @@ def test_wrapped_lines_say_what_whole_lines_say(lines: list[str]) -> None:
     assert rows(read("\n".join([*lines, ""]))[1]) == rows(read("\n".join([*whole, ""]))[1])
 
 
+@pytest.mark.parametrize("by_page", [False, True], ids=["by a terminal", "by a page"])
+def test_a_lost_second_half_is_not_that_of_another_device(by_page: bool) -> None:
+    """Of a page nobody knows which half is lost. A terminal writes each behind its first half."""
+    first, second = LINES["sda"][0], LINES["sdb"]
+    lines = [HEAD, first, second[0], TAIL, second[1]] if by_page else [HEAD, TAIL, first, *second]
+    _, items = read("\n".join([*lines, ""]))
+    assert "wrapped-lines" in codes(items)
+    waits = {
+        name: wait
+        for row in rows(items)
+        for name, wait in zip(row.entity, row.values.get("latency_seconds_read_total", []), strict=False)
+    }
+    assert not waits.get("sda")
+    assert bool(waits.get("sdb")) is not by_page
+
+
 def test_numbers_without_a_device_are_no_device() -> None:
     _, items = read(f"{HEAD}\n{LINES['sda'][0]}\n{LINES['sda'][1]}\n")
     assert {name for row in rows(items) for name in row.entity} == {"sda"}
@@ -314,6 +330,12 @@ def test_a_device_that_completes_none_of_its_ios_does_not_answer(cells: str, han
     header = TABLE.partition("\n")[0]
     _, items = read(f"{header}\nsda {cells}\n")
     assert ("no-answer" in codes(items)) is hangs
+
+
+def test_one_io_that_is_outstanding_is_singular() -> None:
+    header = TABLE.partition("\n")[0]
+    _, items = read(f"{header}\nsda 0.00 0.00 0.00 0.00 0.00 0.00 1.00 100.00\n")
+    assert "sda had 1 I/O outstanding" in str(items)
 
 
 @pytest.mark.parametrize("tables", ["", TABLE])

@@ -15,6 +15,8 @@ from collections.abc import Mapping
 _COMMAND = re.compile(r"(?:^|[\s#$>%;&`])(?:[\w./~-]{0,255}/)?fio\s+(-{1,2}[a-z].*)")
 _OPTION = re.compile(r"--?([a-z][a-z0-9_-]*)(?:=(.*))?")
 _ALIASES = {"readwrite": "rw", "blocksize": "bs"}
+_FLAGS = ("time_based",)
+"""Options without a value that are used."""
 _MAX_CHARACTERS = 8192
 """Characters of a line that are searched for a command."""
 
@@ -45,6 +47,8 @@ def parse_command_line(line: str) -> Mapping[str, Mapping[str, str]]:
         if option is not None:
             name, value = _ALIASES.get(option[1], option[1].replace("-", "_")), option[2]
             if value is None:
+                if name in _FLAGS:
+                    current[name] = "1"
                 continue  # The option has no value, or the next word is its value.
         else:
             value = word

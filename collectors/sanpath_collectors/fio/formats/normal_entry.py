@@ -28,9 +28,9 @@ from dataclasses import dataclass, field, replace
 from math import ceil, log2
 
 from sanpath.model import DIRECTIONS, Direction
-from sanpath.plugin import LoadProfile, common_value
+from sanpath.plugin import LoadProfile, common_value, complete_sum
 from sanpath_collectors.fio import throughput
-from sanpath_collectors.fio.flushes import flushes_between, flushes_between_remark
+from sanpath_collectors.fio.flushes import ProcessTimes, flushes_between, flushes_between_remark
 from sanpath_collectors.fio.formats.normal_header import (
     Header,
     Headers,
@@ -167,7 +167,8 @@ class Entry:
     )
     _current: _DirectionFigures | None = None
     _unit_ns: int | None = None
-    _cpu_percent: float | None = None
+    _user_percent: float | None = None
+    _system_percent: float | None = None
     _flush_ns: float | None = None
     _unified: bool = False
     _levels: dict[int, float] = field(default_factory=dict)
@@ -186,6 +187,10 @@ class Entry:
         host = None if match["name"] == ALL_CLIENTS else host
         time_us = _time_us(match) if match["year"] else None
         return cls(match["name"], host, group, jobs, error, time_us, process=match["process"] or "")
+
+    @property
+    def _cpu_percent(self) -> float | None:
+        return complete_sum((self._user_percent, self._system_percent))
 
     @property
     def is_quotation(self) -> bool:
@@ -216,7 +221,7 @@ class Entry:
             self._current.moved_bytes, self._current.runtime_ms = moved_bytes or 0.0, milliseconds(match["runtime"])
             self._current.ops_per_second = parse_rate(match["iops"] or "0")
         elif match := _CPU.match(line):
-            self._cpu_percent = parse_abbreviated(match[1]) + parse_abbreviated(match[2])
+            self._user_percent, self._system_percent = parse_abbreviated(match[1]), parse_abbreviated(match[2])
         elif match := _FLUSHES.match(line):
             self._flush_ns = parse_abbreviated(match[2]) * _UNIT_NS[match[1]]
         elif match := _ERRORS.match(line):
@@ -260,7 +265,8 @@ class Entry:
         own_remarks = self._remarks(name, load_profile, jobs, command_options, unreached)
         remarks = [*latency_remarks(name, latencies.values()), *own_remarks]
         if self._flush_ns is None and all(latency.mean_ns is not None for latency in latencies.values()):
-            between = flushes_between(command_options, load_profile, writes, waited_ns, self._runtime_ms)
+            times = ProcessTimes(self._runtime_ms, 0, self._user_percent, self._system_percent)
+            between = flushes_between(command_options, load_profile, writes, waited_ns, times)
             samples |= between
             remarks += [flushes_between_remark(name)] if between else []
         if unreached:
