@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from sanpath.facts.compute import compute
 from sanpath.facts.table import number
-from tests.support.san import AtArray, Flow, San
-from tests.support.stories import COUNTED, X, judged
+from tests.scenarios.test_limits_by_their_times import likelihood
+from tests.support.san import ARRAY_PORT, HOST_PORT, KIB, AtArray, Flow, Port, San
+from tests.support.stories import COUNTED, NOTHING, X, judged
 
 HOST_LINK = "link:esx7/vmhba2--sw1/fc1/7"
 
@@ -58,3 +60,23 @@ def test_writes_wait_for_answers_on_a_link_that_others_fill_with_reads(tmp_path:
     assert "IOPS" in (found.summary.consequence or ""), "that of the writes"
     assert "in the read direction, in which writes get their answers" in bottleneck.because[0]
     assert not any("none was seen" in words for words in bottleneck.overturn_if), "all of the bytes are another's"
+
+
+@pytest.mark.parametrize(
+    ("latency", "block", "n"), [(0.45e-3, 64 * KIB, 1), (0.6e-3, 8 * KIB, 2), (0.8e-3, 64 * KIB, 1)]
+)
+def test_reads_pass_a_link_that_others_fill_with_writes_where_none_certainly_waits(
+    tmp_path: Path, latency: float, block: int, n: int
+) -> None:
+    """One or two reads are outstanding and the array takes 0.4 ms of their time. Its link is full of another host's
+    writes."""
+    other = Port("fc1/9", "hbaX", "21000024ff000009", host="other")
+    ports_used = [replace(HOST_PORT, speed=8), replace(ARRAY_PORT, speed=4), replace(other, speed=8)]
+    san = San(tmp_path, ports=ports_used, leave_out={"disk"})
+    flow = Flow(n / latency, latency)
+    counted = 1.01 * flow.ops * block
+    ports = {"fc1/7": (counted, NOTHING), "fc1/1": (counted, COUNTED), "fc1/9": (NOTHING, COUNTED)}
+    san.step("q", n, block=block, read=flow, ports=ports, array={"read": AtArray(0.0004)})
+    found = judged(san.write())
+    assert not found.verdict.bottlenecks
+    assert likelihood(found, "concurrency_limited", None) > 0.8

@@ -17,7 +17,7 @@ from sanpath.facts.fabric.load_shares import IN_USE
 from sanpath.facts.fabric.neighbours import WAITED_FOR
 from sanpath.facts.facts import Facts
 from sanpath.facts.storage.load_volumes import SHARED
-from sanpath.facts.table import FactValue, number
+from sanpath.facts.table import FactRow, FactValue, number
 from sanpath.model import Layer
 from sanpath.topology.paths import IoPath, hosts_of_all
 from sanpath.units import bandwidth, counted, percent
@@ -47,7 +47,8 @@ _MAX_USE_PROBABILITY = 0.5
 _ELSEWHERE_WEIGHT = -3.0
 """Log-odds of a link of unknown use if another one moves exactly the load's bytes: sanpath's own choice."""
 _MOST = 0.5
-"""Share of the load's bytes that a device moves from which its other bytes may be caused by them."""
+"""Share of the load's bytes that a device moves from which its other bytes may be caused by them; and share of a
+link's bytes that are not the load's from which others fill it."""
 _REMAINING_RATIO = 0.5
 """Share of a link's utilisation that remains in a pause of the test, from which the report mentions it."""
 _MIN_FEW_HOSTS_WEIGHT = -6.0
@@ -113,6 +114,8 @@ def _evidence(table: PlaceTable, link: PathLink, use_probability: float) -> Iter
     if use_probability < 1 and link.row is not None:
         # Others may have filled this link: a link that the test alone fills would be known by its bytes.
         weight = min(weight, _MAX_OTHERS_FILL_WEIGHT)
+    if link.row is not None and _is_full_of_others_the_other_way(table, link.row):
+        weight = min(weight, _waited_share(table) / UNEXPLAINED)
     yield Evidence(link.words, weight)
     if use_probability < 1:
         yield Evidence("it is not known whether the test uses it", log(use_probability))
@@ -143,6 +146,23 @@ def _few_hosts_evidence(table: PlaceTable, link: PathLink, links: Sequence[PathL
     if waited > share:
         words = f"only {percent(share)} of the outstanding I/Os are of hosts that cross it"
         yield Evidence(words, max(_MIN_FEW_HOSTS_WEIGHT, (share - waited) / UNEXPLAINED))
+
+
+def _is_full_of_others_the_other_way(table: PlaceTable, row: FactRow) -> bool:
+    """Whether most bytes of a link are not the load's, in the direction in which only its commands or answers go.
+    They are few and small, so that many networks let them pass: only a wait shows that they are in that queue."""
+    return row["direction"] != table.load.direction and (
+        row["on_loaded_path"] is False or number(row, "foreign_ratio") > _MOST
+    )
+
+
+def _waited_share(table: PlaceTable) -> float:
+    """The certain wait of frames, as a share of the time from there down. Others' I/Os make even a single I/O
+    wait."""
+    waiting = [table.segments[index] for index in sorted(table.transfer)]
+    if not waiting:
+        return 0.0
+    return min(1.0, sum(segment.independent_wait[0] for segment in waiting) / (waiting[0].remaining_seconds or 1.0))
 
 
 def _may_be_capped(table: PlaceTable, link: PathLink) -> bool:
