@@ -209,29 +209,39 @@ def test_a_service_time_that_grows_with_the_ios_inside_is_a_wait(tmp_path: Path)
     assert [bottleneck.entity for bottleneck in judged(san.write()).verdict.bottlenecks] == ["array:fa1"]
 
 
+def mixed(folder: Path, media: str | None, ops: float, of_reads: float, of_writes: float) -> Diagnosis:
+    """The diagnosis of one step with as many reads as writes; the array's own queue holds none of them."""
+    san = San(folder, guest_queue_depth=None, leave_out={"disk"}, array_media=media)
+    san.ports = [fast(port) for port in san.ports]
+    flows = {"read": Flow(ops, of_reads + 1e-4), "write": Flow(ops, of_writes + 1e-4)}
+    counted = ops * (4 * 2076.0 + 52)
+    san.step(
+        "mixed",
+        round(sum(flow.ops * flow.latency for flow in flows.values())),
+        block=8 * KIB,
+        read=flows["read"],
+        write=flows["write"],
+        ports={port.name: (counted, counted) for port in san.ports},
+        array={"read": AtArray(of_reads, san=ON_WIRE), "write": AtArray(of_writes, san=ON_WIRE)},
+        seconds=30,
+    )
+    return judged(san.write())
+
+
 @pytest.mark.parametrize("seconds", [0.009, 0.025])
-def test_writes_that_take_far_longer_than_the_reads_beside_them_wait_in_the_array(
-    tmp_path: Path, seconds: float
+def test_writes_need_no_longer_than_the_reads_beside_them(tmp_path: Path, seconds: float) -> None:
+    """An array acknowledges writes from its cache. Where its reads are fast, its media do not explain slow writes."""
+    fast_reads, slow_reads = (
+        likelihood(mixed(tmp_path / name, None, 5000, of_reads, seconds), "bottleneck", "array:fa1")
+        for name, of_reads in (("fast", 0.0005), ("slow", seconds))
+    )
+    assert fast_reads > slow_reads + 0.1
+
+
+@pytest.mark.parametrize("media", ["flash", None])
+@pytest.mark.parametrize(("ops", "seconds"), [(40_000, 0.005), (20_000, 0.007), (5_000, 0.009)])
+def test_a_mirror_makes_writes_take_far_longer_than_reads(
+    tmp_path: Path, media: str | None, ops: float, seconds: float
 ) -> None:
-    """An array acknowledges writes from its cache. In one step its writes take 9 or 25 ms, and its reads 0.5 ms or as
-    long; its own queue holds none of them."""
-
-    def of_array(name: str, of_reads: float) -> float:
-        san = San(tmp_path / name, guest_queue_depth=None, leave_out={"disk"}, array_media="flash")
-        san.ports = [fast(port) for port in san.ports]
-        flows = {"read": Flow(5000, of_reads + 1e-4), "write": Flow(5000, seconds + 1e-4)}
-        counted = 5000 * (4 * 2076.0 + 52)
-        san.step(
-            "mixed",
-            round(sum(flow.ops * flow.latency for flow in flows.values())),
-            block=8 * KIB,
-            read=flows["read"],
-            write=flows["write"],
-            ports={port.name: (counted, counted) for port in san.ports},
-            array={"read": AtArray(of_reads, san=ON_WIRE), "write": AtArray(seconds, san=ON_WIRE)},
-            seconds=30,
-        )
-        found = judged(san.write())
-        return likelihood(found, "bottleneck", "array:fa1")
-
-    assert of_array("fast", 0.0005) > max(2 / 3, of_array("slow", seconds) + 0.05)
+    """The other array of a synchronous mirror is 5 to 9 ms away; without a second step that is no saturated array."""
+    assert mixed(tmp_path / "a", media, ops, 0.0004, seconds).verdict.kind == "cannot_tell"

@@ -55,8 +55,6 @@ _MIN_SERVICE_SECONDS = 100e-6
 _LONG_SHARE = 0.15
 """Share of arrays whose service time is longer than their kind needs, without being a wait: a mirror at a distance, a
 rebuild, failing media."""
-_MIRROR_SHARE = 0.05
-"""The part of that share in which only writes take longer: mirrors. A rebuild or failing media delay reads, too."""
 _BETWEEN = "between the host's and the array's clock"
 _OUTSIDE_TCP = "between the host's and the array's clock, without the time in TCP"
 _UNREAD = "arrived at the host, and not read yet, by TCP's clock"
@@ -197,11 +195,10 @@ def _service_with_wait(
     writes from their cache, so that they need no longer."""
     hidden = _filled_probability(load.ops_per_second * segment.middle, *_SERVED_AT_ONCE)
     usual, log_error = segment.usual_service
-    long_share = _MIRROR_SHARE if of_reads <= usual else _LONG_SHARE
     segment = replace(segment, usual_service=(min(usual, of_reads), log_error))
     alone = max(segment.middle - transfer, segment.usual_service[0])  # Large blocks take longer.
-    is_long = long_share * exp((segment.usual_service[0] - alone) / _LONG_SECONDS)
-    return _SERVICE_INCLUDES_WAIT * hidden, is_long + (1 - long_share) * segment.likelihood_of(alone)
+    is_long = _LONG_SHARE * exp((segment.usual_service[0] - alone) / _LONG_SECONDS)
+    return _SERVICE_INCLUDES_WAIT * hidden, is_long + (1 - _LONG_SHARE) * segment.likelihood_of(alone)
 
 
 def _service_of_reads(facts: Facts, load: LoadFacts) -> float:
