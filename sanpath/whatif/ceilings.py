@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from sanpath.catalogue.capacity import Technology, counted_per_payload
+from sanpath.catalogue.capacity import Capacity, Technology, counted_per_payload
 from sanpath.diagnosis.model import Interval
 from sanpath.facts.fabric.link_measures import filled_ratio, is_saturated, wire_seconds
 from sanpath.facts.facts import Facts
@@ -179,12 +179,20 @@ def _as_shared(row: FactRow, change: Change, size: float, parallel: int) -> Ceil
         even_ceiling = max(ceiling, parallel * (_available_bytes_per_second(row, change, size) or 0.0))
         even_ceiling = even_ceiling if change.evenly else ceiling
         return Ceiling(entity, (ceiling / size, even_ceiling / size), f"at {row['speed']}" if row["speed"] else "")
-    full, foreign = number(row, "full_ratio"), number(row, "foreign_bytes_per_second")
-    available = number(row, "capacity_bytes_per_second") * full - foreign
-    gain = (faster.data_bytes_per_second * full - foreign) / available if available > 0 else 1.0
+    gain = _gain(row, faster)
+    if not gain:
+        return Ceiling(entity, (0.0, 0.0), f"at {faster.name}")
     # Bytes that the link counts beyond the frames of the test may belong to the test or to other hosts.
     without_others = (_available_bytes_per_second(row, change, size) or 0.0) / (number(row, "share") or 1.0)
     return Ceiling(entity, (ceiling * gain / size, max(ceiling * gain, without_others) / size), f"at {faster.name}")
+
+
+def _gain(row: FactRow, speed: Capacity) -> float:
+    """Ratio of what others' bytes leave of a link at another speed to what they leave now. 0: they alone fill it."""
+    full, foreign = number(row, "full_ratio"), number(row, "foreign_bytes_per_second")
+    available = number(row, "capacity_bytes_per_second") * full - foreign
+    possible = max(0.0, speed.data_bytes_per_second * full - foreign)
+    return possible / available if available > 0 else float(possible > 0)
 
 
 def _full_the_other_way(facts: Facts, load: LoadFacts, change: Change, used: Sequence[FactRow]) -> Iterator[Ceiling]:
@@ -196,11 +204,8 @@ def _full_the_other_way(facts: Facts, load: LoadFacts, change: Change, used: Seq
         is_own = row["direction"] == load.direction or row["entity"] not in own
         if is_own or filled is None or not is_saturated(row) or filled <= own[row["entity"]] + COINCIDENT:
             continue
-        full, foreign = number(row, "full_ratio"), number(row, "foreign_bytes_per_second")
-        available = number(row, "capacity_bytes_per_second") * full - foreign
         faster = change.speeds.get(str(row["entity"]))
-        possible = faster.data_bytes_per_second * full - foreign if faster is not None else available
-        gain = possible / available if available > 0 else 1.0
+        gain = _gain(row, faster) if faster is not None else 1.0
         speed = faster.name if faster is not None else row["speed"]
         rate = load.ops_per_second / filled * gain
         yield Ceiling(str(row["entity"]), (rate, rate), f"at {speed}, full of {row['direction']}s")

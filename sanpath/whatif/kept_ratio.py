@@ -85,13 +85,22 @@ def _together(
     predictions: tuple[Prediction, Prediction],
 ) -> tuple[Prediction, Prediction]:
     """The predictions of the first direction and of the second, which leads: the first changes by the factor of the
-    second. A lower ceiling of the first direction lowers both."""
+    second. A lower ceiling of the first direction lowers both; where it is 0, neither is predicted."""
     follower, leader = predictions
     load, ratio = judged[0].load, judged[0].load.ops_per_second / judged[1].load.ops_per_second
     own = ceilings_under(facts, judgements, judged[0], change)
     lowest, before = _lowest(own), _lowest(ceilings_under(facts, judgements, judged[0], UNCHANGED))
     if lowest is not None:
         most = lowest.ops_per_second[1]
+        if most <= 0:
+            recorded = (
+                leader.step,
+                leader.direction,
+                leader.in_flight,
+                leader.ops_per_second,
+                leader.latency_seconds,
+            )
+            return follower, Prediction(*recorded, leader.limit, unknown=follower.unknown)
         if before is None or most >= before.ops_per_second[1]:
             most = max(most, load.ops_per_second)  # The measured rate remains possible.
         leader = _at_most(

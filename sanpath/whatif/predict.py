@@ -133,6 +133,9 @@ def predict(facts: Facts, judgements: Sequence[Judgement], judged: Judgement, ch
     after = ceilings_under(facts, judgements, judged, change)
     if not after:
         return Prediction(*recorded, limit, unknown="the next limit is not known")
+    # A ceiling of 0: others use all of that element.
+    if (full := next((c for c in after if c.ops_per_second[0] <= 0), None)) is not None:
+        return Prediction(*recorded, limit, unknown=f"others alone fill {full.entity} {full.change}".rstrip())
     first, in_flight = after[0], in_flight_under(facts, load, change)
     is_slower = first.entity in change.speeds and first.ops_per_second[1] < load.ops_per_second
     gains_nothing = change != UNCHANGED and first.ops_per_second[1] <= _NO_GAIN * load.ops_per_second
@@ -321,6 +324,8 @@ def closed_loop(in_flight: float, r0: float, ceiling: float) -> float:
     The queue has exponential service at `ceiling` operations a second. The delay is the rest of `r0`, the latency in
     seconds without a queue.
     """
+    if ceiling <= 0:
+        return 0.0
     service = min(1 / ceiling, r0)
     queued = throughput = 0.0
     for n in range(1, min(_MAX_IN_FLIGHT, max(1, round(in_flight))) + 1):

@@ -177,3 +177,23 @@ def test_a_queue_below_a_full_generator_is_no_relief(tmp_path: Path) -> None:
         san.step(f"q{n}", n, read=Flow(ops, n / ops), ports=ports, disk=disk, array=array, cpu=core)
     found = what_if(*judge_recording(san.write()), [], relieve=True)
     assert "lets all I/Os through" not in str(found.relieved)
+
+
+def test_a_link_that_others_alone_would_fill_leaves_nothing_to_predict(tmp_path: Path) -> None:
+    """Others write 760 MB/s over an 8 Gb/s port, on which the test reads and writes; a 4 Gb/s port carries 425."""
+    others, block, link = 760e6, 66_000, "link:sw1/fc1/1--fa1/CT0.FC0"
+    reads, writes = Flow(60e6 / block, 0.0), Flow(75e6 / block, 0.0)
+    san = San(tmp_path / "r", ports=[replace(HOST_PORT, speed=8), replace(ARRAY_PORT, speed=8)])
+    for n in (1, 16):
+        each = n / (reads.ops + writes.ops)
+        ports = {"fc1/7": (60e6, 75e6), "fc1/1": (60e6, 75e6 + others)}
+        san.step(f"q{n}", n, read=Flow(reads.ops, each), write=Flow(writes.ops, each), ports=ports)
+    facts, judgements = judge_recording(san.write())
+    slower = link_capacity("fibre_channel", 4e9)
+    assert slower is not None
+    change = Change(speeds={link: slower})
+    for judged in judgements:
+        assert min(each.ops_per_second for each in ceilings(facts, judged.load, change, None)) == (0.0, 0.0)
+    found = what_if(facts, judgements, ["switch_port:sw1/fc1/1.speed=4GFC"], relieve=False)
+    assert [one.predicted_ops_per_second for one in found.steps] == [None] * 4
+    assert all(one.unknown and one.unknown.startswith(f"others alone fill {link}") for one in found.steps)

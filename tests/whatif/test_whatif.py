@@ -316,9 +316,11 @@ def test_the_latency_without_a_queue_is_at_most_one_that_was_measured(tmp_path: 
     assert with_many.likely_ops_per_second == pytest.approx((11_330, 12_595), rel=2e-3)
 
 
-def reads_and_writes(folder: Path, write_seconds: float = 0.0, tied: bool = True) -> Recording:
+def reads_and_writes(
+    folder: Path, write_seconds: float = 0.0, tied: bool = True, others_write: float = 0.0
+) -> Recording:
     """Two reads for each write, of one job: 6,250 reads a second fill the links, and the writes half of them. A write
-    takes `write_seconds`."""
+    takes `write_seconds`. `others_write`: bytes a second that others write at the array's port."""
     san = San(folder, about={"read_ratio": 2 / 3} if tied else {})
     for n in (64, 256):
         in_writes = X / 2 * write_seconds or 0.2 * n
@@ -326,7 +328,7 @@ def reads_and_writes(folder: Path, write_seconds: float = 0.0, tied: bool = True
         counted = (X * 32 * 2076, X / 2 * 32 * 2076)
         array = {"read": AtArray(0.00035, san=0.002), "write": AtArray(0.0003, san=0.002)}
         flows = {"read": reads, "write": writes}
-        ports = {"fc1/7": counted, "fc1/1": counted}
+        ports = {"fc1/7": counted, "fc1/1": (counted[0], counted[1] + others_write)}
         san.step(f"q{n}", n, read=reads, write=writes, ports=ports, disk=flows, array=array)
     return san.write()
 
@@ -338,6 +340,13 @@ def test_a_job_keeps_the_ratio_of_its_reads_and_writes(tmp_path: Path) -> None:
     assert write.likely_ops_per_second == pytest.approx((12_595 / 2, 12_595 / 2), rel=2e-3)
     assert (write.limit, write.entity) == (read.limit, read.entity)
     assert write.unknown is None
+
+
+def test_reads_are_not_predicted_beside_writes_for_which_others_leave_no_room(tmp_path: Path) -> None:
+    """Others write 150 MB/s, and a port of 1 Gb/s carries 106."""
+    found = asked(reads_and_writes(tmp_path, others_write=150e6), f"{ARRAY}.speed=1GFC")
+    assert [step.predicted_ops_per_second for step in found.steps] == [None] * 4
+    assert {step.unknown for step in found.steps} == {"others alone fill link:sw1/fc1/1--fa1/CT0.FC0 at 1GFC"}
 
 
 def test_writes_that_wait_for_nothing_are_not_predicted_to_be_faster(tmp_path: Path) -> None:
