@@ -42,7 +42,7 @@ from sanpath.facts.facts import Facts
 from sanpath.facts.host.vm_placement import moves_in
 from sanpath.facts.load.load_events import warnings
 from sanpath.facts.load.loads import LoadFacts
-from sanpath.facts.sources import WINDOWS
+from sanpath.facts.samples.step_samples import MIN_WINDOWS
 from sanpath.facts.storage.load_volumes import array_side, operation_bytes, same_operations
 from sanpath.facts.table import FactRow, number
 from sanpath.model import MARK, Event, Step
@@ -345,15 +345,17 @@ def _validity_notes(
     """Remarks on the step. `windows`: of the direction that its verdict rests on. `others`: the other directions."""
     notes = []
     # A load that reports a single figure has enough windows; other sources have windows of their own.
-    if windows < WINDOWS and not (windows == 1 and loads and all(load.summary for load in loads)):
+    if windows < MIN_WINDOWS and not (windows == 1 and loads and all(load.summary for load in loads)):
         reason = "too short" if windows else "too short, or a source gave nothing"
-        notes.append(f"{reason}: {counted(windows, 'complete window')} of the slowest source, {WINDOWS} are needed")
+        notes.append(
+            f"{reason}: {counted(windows, 'complete window')} of the slowest source, {MIN_WINDOWS} are needed"
+        )
     else:
         notes += [
             f"too short for its {j.load.direction}s: {counted(j.windows, 'complete window')} of the slowest source, "
-            f"{WINDOWS} are needed; the verdict does not rest on them"
+            f"{MIN_WINDOWS} are needed; the verdict does not rest on them"
             for j in others
-            if j.windows < WINDOWS and not j.load.summary
+            if j.windows < MIN_WINDOWS and not j.load.summary
         ]
     if any(load.summary and not load.series for load in loads):
         notes.append("it is not known whether the step was steady: the load gave a single figure for it")

@@ -9,7 +9,7 @@ from sanpath.diagnosis.model import Cleared
 from sanpath.facts.fabric.link_measures import SLOW_TRANSFER_RATIO, wire_seconds
 from sanpath.facts.facts import Facts
 from sanpath.facts.load.loads import LoadFacts, flat_over_load
-from sanpath.facts.sources import WINDOWS
+from sanpath.facts.samples.step_samples import MIN_WINDOWS
 from sanpath.facts.storage.load_volumes import array_side, array_time, response_time
 from sanpath.facts.table import FactRow, number
 from sanpath.rulebook.model import Finding
@@ -110,7 +110,7 @@ def _cleared_arrays(facts: Facts, judgements: Sequence[Judgement], not_cleared: 
     by_entity: dict[str, list[tuple[FactRow, Judgement]]] = {}
     for judgement in judgements:
         row = array_side(facts.topology, judgement.load, facts.tables)
-        if row is not None and row["array_seconds"] is not None and number(row, "windows") >= WINDOWS:
+        if row is not None and row["array_seconds"] is not None and number(row, "windows") >= MIN_WINDOWS:
             by_entity.setdefault(str(row["entity"]), []).append((row, judgement))
     cleared = _cleared_by_response(facts, judgements, not_cleared)
     for entity, rows in _with_array(facts, by_entity).items():
@@ -158,7 +158,7 @@ def _cleared_by_response(facts: Facts, judgements: Sequence[Judgement], not_clea
     by_entity: dict[str, list[tuple[FactRow | None, FactRow, Judgement]]] = {}
     for judgement in judgements:
         row = array_side(facts.topology, judgement.load, facts.tables)
-        if row is not None and row["array_seconds"] is None and number(row, "windows") >= WINDOWS:
+        if row is not None and row["array_seconds"] is None and number(row, "windows") >= MIN_WINDOWS:
             by_entity.setdefault(str(row["entity"]), []).append((response_time(judgement.load, row), row, judgement))
     cleared = []
     for entity, entries in by_entity.items():
@@ -211,7 +211,7 @@ def _cleared_links(facts: Facts, not_cleared: set[str]) -> list[Cleared]:
     # A counter that misses bytes in one direction, or stands still, says nothing about the other direction.
     not_cleared = {*not_cleared, *(str(row["entity"]) for row in facts.tables["link"].select(miscounts=True))}
     for row in facts.tables["link"]:
-        if row["utilisation_max"] is not None and number(row, "windows") >= WINDOWS:
+        if row["utilisation_max"] is not None and number(row, "windows") >= MIN_WINDOWS:
             rows.setdefault(str(row["entity"]), []).append(row)
     return [
         Cleared(entity, {"bytes_per_second": max(number(row, "bytes_per_second") for row in used)}, _link_words(used))

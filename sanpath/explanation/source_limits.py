@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from sanpath.diagnosis.model import Unobserved
 from sanpath.facts.facts import Facts
 from sanpath.facts.load.load_events import SourceEvents
-from sanpath.facts.sources import WINDOWS
+from sanpath.facts.samples.step_samples import MIN_WINDOWS
 from sanpath.facts.table import number
 from sanpath.model import Event, Scalar
 from sanpath.recording.format.documents import Declaration
@@ -135,13 +135,14 @@ def coarse_sources(facts: Facts) -> list[Unobserved]:
     labels_by_seconds: dict[float, list[str]] = {}
     for entity in facts.topology.entities.values():
         seconds = entity.attributes.get("samples_cover_seconds")
-        if isinstance(seconds, int | float) and seconds * WINDOWS > longest:
+        if isinstance(seconds, int | float) and seconds * MIN_WINDOWS > longest:
             labels_by_seconds.setdefault(float(seconds), []).append(entity.label)
     return [
         Unobserved(
             f"changes within {seconds / 60:g} minutes at {first_of(sorted(labels), _MAX_NAMED)}",
             f"their source reports means over {seconds / 60:g} minutes, and the longest step took {longest / 60:.1f}",
-            f"findings about them rest on fewer than {WINDOWS} means: those take {seconds * WINDOWS / 60:g} minutes",
+            f"findings about them rest on fewer than {MIN_WINDOWS} means: those take "
+            f"{seconds * MIN_WINDOWS / 60:g} minutes",
         )
         for seconds, labels in sorted(labels_by_seconds.items())
     ]

@@ -11,7 +11,7 @@ from sanpath.catalogue.catalogue import parts
 from sanpath.catalogue.values import WORKING_STATES
 from sanpath.facts.load.load_events import SourceEvents
 from sanpath.facts.samples.clock_offsets import ClockOffset
-from sanpath.facts.samples.step_samples import StepSamples
+from sanpath.facts.samples.step_samples import MIN_WINDOWS, StepSamples
 from sanpath.facts.table import WHOLE_RUN, FactRow
 from sanpath.model import Event, Poll, Step
 from sanpath.recording.format.documents import Declaration
@@ -19,8 +19,6 @@ from sanpath.recording.reading.recording import Recording
 
 _POLLED = ("switch_port", "array", "volume")
 """Kinds whose windows a verdict needs, in addition to those of the load."""
-WINDOWS = 4
-"""Whole windows of a step that a verdict needs for a grade above the lowest."""
 Judged = Mapping[tuple[str, str], Collection[str]]
 """(source, step) → its ids of the arrays or volumes whose figures stand for the array's side of the test."""
 _Windows = dict[str, tuple[int, float]]
@@ -151,5 +149,5 @@ def _window_facts(steps: Sequence[Step], windows: _Windows | None, every_seconds
     return {
         "fewest_windows": float(number),
         "fewest_windows_step": step,
-        "seconds_of_four_windows": float(ceil((WINDOWS + 1) * (length or every_seconds) - 0.01)),
+        "seconds_of_four_windows": float(ceil((MIN_WINDOWS + 1) * (length or every_seconds) - 0.01)),
     }

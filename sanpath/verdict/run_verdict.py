@@ -11,7 +11,7 @@ from sanpath.facts.facts import Facts
 from sanpath.facts.load.load_events import has_generator
 from sanpath.facts.load.loads import CLEARLY_MORE, SAME_THROUGHPUT, LoadFacts, flat_beyond
 from sanpath.facts.load.untimed_devices import UntimedDevice
-from sanpath.facts.sources import WINDOWS
+from sanpath.facts.samples.step_samples import MIN_WINDOWS
 from sanpath.model import START
 from sanpath.units import bandwidth, count, iops, join_names
 from sanpath.verdict.evidence.step import answered_by_memory
@@ -98,7 +98,7 @@ def _fastest_step(judgements: Sequence[Judgement]) -> str:
     best = max(highest, key=lambda step: highest[step])
     as_fast = [step for step in loads if _is_as_fast(loads[step], loads[best])]
     windows = {step: max(j.windows for j in judgements if j.load.step == step) for step in as_fast}
-    seen_by_all = ([step for step in as_fast if windows[step] >= least] for least in (WINDOWS, 1))
+    seen_by_all = ([step for step in as_fast if windows[step] >= least] for least in (MIN_WINDOWS, 1))
     fastest = next(filter(None, seen_by_all), as_fast)
     most_in_flight = {step: max(load.in_flight_measured for load in loads[step]) for step in fastest}
     deepest = [s for s in fastest if most_in_flight[s] >= _SAME_DEPTH_RATIO * max(most_in_flight.values())]

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from sanpath.diagnosis.experiment import KIND_WORDS
-from sanpath.facts.sources import WINDOWS
+from sanpath.facts.samples.step_samples import MIN_WINDOWS
 from sanpath.masking import printable
 from sanpath.summary.step_figures import is_slower
 from sanpath.topology.names import in_words, noun, short_name
@@ -85,16 +85,16 @@ def grade_meaning(diagnosis: Diagnosis) -> str:
     if (windows := _too_few_windows(diagnosis)) is None:
         return GRADES[verdict.grade]
     complete = counted(windows, "complete window")
-    return f"only {complete} of the slowest source in the step; A and B need {WINDOWS}"
+    return f"only {complete} of the slowest source in the step; A and B need {MIN_WINDOWS}"
 
 
 def _too_few_windows(diagnosis: Diagnosis) -> int | None:
     """The number of whole windows of the step if it alone costs a grade, otherwise None."""
     verdict = diagnosis.verdict
-    windows = next((step.windows_used for step in diagnosis.steps if step.name == verdict.from_step), WINDOWS)
+    windows = next((step.windows_used for step in diagnosis.steps if step.name == verdict.from_step), MIN_WINDOWS)
     first = next((suspect.probability for suspect in verdict.suspects), verdict.probability or 0.0)
     is_likely = first >= MIN_PROBABILITY["B"] and verdict.kind != "cannot_tell"
-    return windows if is_likely and verdict.grade == "C" and windows < WINDOWS else None
+    return windows if is_likely and verdict.grade == "C" and windows < MIN_WINDOWS else None
 
 
 def suspect_lines(verdict: Verdict) -> list[str]:

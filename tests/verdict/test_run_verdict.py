@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sanpath.diagnose import judge_recording
-from sanpath.facts.sources import WINDOWS
+from sanpath.facts.samples.step_samples import MIN_WINDOWS
 from sanpath.model import DIRECTIONS
 from sanpath.verdict.model import Judgement
 from sanpath.verdict.run_verdict import deciding, deciding_judgement
@@ -122,14 +122,14 @@ def test_a_direction_that_loses_to_the_other_does_not_make_a_step_slower(limited
     assert deciding(judgements).load.step == "many"
 
 
-@pytest.mark.parametrize("windows", range(WINDOWS + 1))
+@pytest.mark.parametrize("windows", range(MIN_WINDOWS + 1))
 def test_a_step_that_has_hardly_begun_does_not_decide_beside_one_that_is_as_fast(
     windows: int, limited: Judgement
 ) -> None:
     deeper = replace(limited.load, step="deeper", in_flight_measured=2 * limited.load.in_flight_measured)
     begun = replace(limited, load=deeper, windows=windows, grade="C")
-    assert limited.windows >= WINDOWS
-    assert deciding([limited, begun]) is (begun if windows == WINDOWS else limited)
+    assert limited.windows >= MIN_WINDOWS
+    assert deciding([limited, begun]) is (begun if windows == MIN_WINDOWS else limited)
     if windows > 0:
         unseen = replace(limited, windows=0)
         assert deciding([unseen, begun]) is begun

@@ -17,7 +17,7 @@ from sanpath.facts.fabric.link_measures import FULL_RATIO
 from sanpath.facts.fabric.load_shares import OVERHEAD_TOLERANCE, on_loaded_path, other_path_idle
 from sanpath.facts.host.tested_machines import as_number, platform_of_hosts
 from sanpath.facts.load.loads import LoadFacts
-from sanpath.facts.samples.step_samples import StepSamples, sum_of_known
+from sanpath.facts.samples.step_samples import MIN_WINDOWS, StepSamples, sum_of_known
 from sanpath.facts.table import FactRow
 from sanpath.model import DIRECTIONS, Direction, Step
 from sanpath.topology.paths import Cable, IoPath, luns_of, switch_of
@@ -29,9 +29,6 @@ polls."""
 ABOVE_LINE_RATE_RATIO = 1.05
 """Multiple of line rate from which the mean of an entire step means that the agent reports a wrong speed: then
 utilisation is not known."""
-_MIN_WINDOWS = 4
-"""Windows of a step that a grade above C needs, too: fewer say nothing about the other steps."""
-
 _Counted = Mapping[tuple[str, str, str], StepSamples]
 """(step, source, entity) → samples of a switch port."""
 
@@ -118,7 +115,7 @@ class SampledPort:
             return False
         limit = max(self.mean(direction) or 0.0 for direction in DIRECTIONS) / ratio * ABOVE_LINE_RATE_RATIO
         of_directions = [[rate > limit for rate, _ in self.windows(direction)] for direction in DIRECTIONS]
-        return any(len(above) >= _MIN_WINDOWS and sum(above) > len(above) / 2 for above in of_directions)
+        return any(len(above) >= MIN_WINDOWS and sum(above) > len(above) / 2 for above in of_directions)
 
     def counted_ratio(self) -> float | None:
         """Bytes of the busier direction over the data rate, even if above 1; None: not counted, or no speed."""

@@ -7,11 +7,9 @@ from dataclasses import replace
 
 from sanpath.facts.host.planes import devices_of_load
 from sanpath.facts.load.loads import LoadFacts
-from sanpath.facts.samples.step_samples import StepSamples
+from sanpath.facts.samples.step_samples import MIN_WINDOWS, StepSamples
 from sanpath.topology.topology import Topology
 
-_MIN_WINDOWS = 4
-"""Fewest windows that show a course: sanpath's own choice, as for a verdict of confidence A or B."""
 _SAME_OPS, _MIN_AT_DEVICE_RATIO = 0.05, 0.9
 """Largest difference of the device's throughput from the load's, as a ratio, and smallest share of the load's
 outstanding I/Os at the device: then the device's clock shows the load's course."""
@@ -35,7 +33,7 @@ def _device(topology: Topology, load: LoadFacts, samples: Sequence[StepSamples])
         (waiting, sample)
         for sample in samples
         if sample.step == load.step
-        and len(sample.seconds) >= _MIN_WINDOWS
+        and len(sample.seconds) >= MIN_WINDOWS
         and topology.known_as.get((sample.source, "lun", sample.entity)) in devices
         and (ops := sample.rate(f"ops_{load.direction}_total"))
         and abs(ops / load.ops_per_second - 1) <= _SAME_OPS

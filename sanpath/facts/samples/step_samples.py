@@ -45,6 +45,9 @@ _MAX_ROUND_ENTITIES = 64
 _MAX_EDGE_RATIO = 1 / 8
 """Largest share of a step that is left out at each edge because a clock is uncertain."""
 
+MIN_WINDOWS = 4
+"""Fewest whole windows of a step that show its course, and that a verdict needs for a grade above the lowest:
+sanpath's own choice."""
 MIN_OPERATIONS = 20
 """Fewest operations of a meaningful mean time: with fewer, rounding to whole milliseconds or one slow I/O changes
 it."""

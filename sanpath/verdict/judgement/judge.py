@@ -16,7 +16,7 @@ from sanpath.diagnosis.model import Grade, Suspect
 from sanpath.facts.facts import Facts
 from sanpath.facts.host.vm_placement import moves_in
 from sanpath.facts.load.loads import LoadFacts
-from sanpath.facts.sources import WINDOWS
+from sanpath.facts.samples.step_samples import MIN_WINDOWS
 from sanpath.units import join_names, percent, percent_likely
 from sanpath.verdict.evidence.healthy import met_rate, unhealthy_reason
 from sanpath.verdict.evidence.step import answered_by_memory, drift, unread_parts
@@ -87,7 +87,7 @@ def _judge(table: PlaceTable, claims: Sequence[Claim]) -> Judgement:
         conclusion = first[0].conclude(first)
         probability, because = probability_of(first) * certainty, (*conclusion.because, *reasons)
         reached = [grade for grade, least in MIN_PROBABILITY.items() if probability >= least]
-        grade: Grade = reached[0] if reached and table.windows >= WINDOWS else "C"
+        grade: Grade = reached[0] if reached and table.windows >= MIN_WINDOWS else "C"
         waits = [table.segments[index].wait[1] for index in first[0].explains & table.gaps]
         judged = replace(judged, kind=kind, grade=grade, probability=probability, wait_seconds=sum(waits) or None)
         judged = replace(judged, because=because, bottlenecks=conclusion.bottlenecks, following=conclusion.following)
