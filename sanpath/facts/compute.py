@@ -98,7 +98,7 @@ def _facts(recording: Recording, sampled: Sampled, sampled_steps: SampledSteps) 
         "source": FactTable(
             tuple(
                 source_rows(
-                    recording, steps, known, sampled.timed.clocks, events, judged_sides(topology, loads, tables)
+                    recording, steps, known, sampled.timed.clocks, events, judged_sides(topology, loads, tables), loads
                 )
             )
         ),

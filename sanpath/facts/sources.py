@@ -10,6 +10,7 @@ from math import ceil
 from sanpath.catalogue.catalogue import parts
 from sanpath.catalogue.values import WORKING_STATES
 from sanpath.facts.load.load_events import SourceEvents
+from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.samples.clock_offsets import ClockOffset
 from sanpath.facts.samples.step_samples import MIN_WINDOWS, StepSamples
 from sanpath.facts.table import WHOLE_RUN, FactRow
@@ -35,9 +36,11 @@ def source_rows(
     clocks: Mapping[str, ClockOffset],
     events: SourceEvents,
     judged: Judged,
+    loads: Sequence[LoadFacts],
 ) -> Iterator[FactRow]:
     """Yield one row for each source, over the entire run."""
     polls = recording.polls()
+    stalls = _slowest_ios(loads)
     windows = _windows(samples, steps, judged)
     for declaration in recording.declarations:
         source_polls = [poll for poll in polls if poll.source == declaration.name]
@@ -60,7 +63,9 @@ def source_rows(
             "skipped_ratio": (len(source_polls) - len(done)) / len(source_polls) if source_polls else None,
             "poll_seconds": sum(p.ended - p.started for p in polled) / 1e6 / len(polled) if polled else None,
             "every_seconds": declaration.every_seconds,
-            "longest_gap_seconds": longest_gap(done, _steps_of(declaration.name, steps)),
+            "longest_gap_seconds": longest_gap(
+                done, _steps_of(declaration.name, steps), stalls, declaration.every_seconds
+            ),
             "clock_offset_seconds": clock.seconds if clock is not None else None,
             "clock_uncertainty_seconds": clock.uncertainty_seconds if clock is not None else None,
             **_window_facts(steps, windows.get(declaration.name), declaration.every_seconds),
@@ -95,21 +100,38 @@ def _steps_of(source: str, steps: Sequence[Step]) -> list[Step]:
     return [step for step in steps if any(load.source == source for load in step.loads)]
 
 
-def longest_gap(done: Sequence[Poll], own_steps: Sequence[Step]) -> float | None:
+def _slowest_ios(loads: Sequence[LoadFacts]) -> dict[str, float]:
+    """Return step → the latency of its slowest I/O, seconds. Without the steps for which no load reports it."""
+    slowest: defaultdict[str, float] = defaultdict(float)
+    for load in loads:
+        slowest[load.step] = max(slowest[load.step], load.slowest_seconds or 0.0)
+    return slowest
+
+
+def longest_gap(
+    done: Sequence[Poll], own_steps: Sequence[Step], slowest_ios: Mapping[str, float], every_seconds: float
+) -> float | None:
     """Return the longest time between answered polls, seconds. None: fewer than two were answered.
 
-    `own_steps`: the steps of a load. A load is silent between its steps, so only gaps inside them count.
+    `own_steps`: the steps of a load. A load is silent between its steps, so only gaps inside them count. It is silent
+    as well while all its I/Os wait: a gap no longer than the step's slowest I/O and one interval is its own.
     """
     answered = sorted(poll.ended for poll in done if poll.outcome in ("ok", "partial"))
-    gaps = list(pairwise(answered))
-    if own_steps:
-        gaps = [
-            (max(earlier, step.start), min(later, step.end))
-            for earlier, later in gaps
-            for step in own_steps
-            if earlier < step.end and step.start < later
-        ]
-    return max(((later - earlier) / 1e6 for earlier, later in gaps), default=None)
+    if not own_steps:
+        return max(((later - earlier) / 1e6 for earlier, later in pairwise(answered)), default=None)
+    gaps = [
+        (step.name, (min(later, step.end) - max(earlier, step.start)) / 1e6)
+        for earlier, later in pairwise(answered)
+        for step in own_steps
+        if earlier < step.end and step.start < later
+    ]
+    return max(
+        (
+            seconds if seconds > slowest_ios.get(step, 0.0) + every_seconds else min(seconds, every_seconds)
+            for step, seconds in gaps
+        ),
+        default=None,
+    )
 
 
 def _windows(

@@ -50,10 +50,17 @@ def consequence(diagnosis: Diagnosis, step: StepResult) -> str | None:
 
 
 def _doubt(diagnosis: Diagnosis, step: StepResult) -> str:
-    """Why the step's figures are in doubt, as a sentence; "" if nothing makes them doubtful. The first of several
-    reasons."""
-    hits = (f for f in diagnosis.findings if f.role == "validity" and f.outcome == "hit" and step.name in f.steps)
-    return next((finding.title for finding in hits), "")
+    """Why the step's figures are in doubt, as a sentence: the first of several reasons. If none does, why those of
+    another step are, with its throughput, where the reason is severe. "": nothing makes them doubtful."""
+    hits = [finding for finding in diagnosis.findings if finding.role == "validity" and finding.outcome == "hit"]
+    if own := [finding.title for finding in hits if step.name in finding.steps]:
+        return own[0]
+    severe = [finding for finding in hits if finding.severity == "high"]
+    others = ((each, finding) for finding in severe for each in diagnosis.steps if each.name in finding.steps)
+    other, finding = next(others, (None, None))
+    if other is None or finding is None:
+        return ""
+    return f"{finding.title} (step {other.name}, {iops(other.ops_per_second)})"
 
 
 def _flat_words(diagnosis: Diagnosis, step: StepResult, direction: str) -> str | None:

@@ -175,7 +175,7 @@ def test_a_source_tells_how_complete_it_is(tmp_path: Path) -> None:
     assert (found["fewest_windows"], found["clock_offset_seconds"]) == (None, None)
 
 
-def test_a_load_is_silent_between_its_steps(tmp_path: Path) -> None:
+def test_a_load_is_silent_between_its_steps_and_while_its_ios_wait(tmp_path: Path) -> None:
     """Nothing is missing while nothing ran; six seconds without an answer within a step are."""
     san = San(tmp_path)
     for name in ("t1", "t2"):
@@ -183,15 +183,17 @@ def test_a_load_is_silent_between_its_steps(tmp_path: Path) -> None:
     steps = compute(san.write()).steps
     (first, second), source = steps, steps[0].loads[0].source
 
-    def gap(*seconds: tuple[int, float]) -> float | None:
+    def gap(*seconds: tuple[int, float], slowest: float = 0.0) -> float | None:
         polls = [Poll(source, 0, 0, start + round(1e6 * after), "ok") for start, after in seconds]
-        return longest_gap(polls, steps)
+        return longest_gap(polls, steps, {first.name: slowest}, 1.0)
 
     assert second.start > first.end + 3e6
     around = [(first.start, 0.0), (first.end, 0.0), (second.start, 0.0)]
     whole = [(first.start, float(after)) for after in range(13)]
     assert gap(*whole, *around) == pytest.approx(1, abs=0.1)
     assert gap(*whole[:3], *whole[9:]) == pytest.approx(7, abs=0.1)
+    assert gap(*whole[:3], *whole[9:], slowest=6.1) == pytest.approx(1, abs=0.1), "one of its I/Os took that long"
+    assert gap(*whole[:3], *whole[9:], slowest=5.0) == pytest.approx(7, abs=0.1)
 
 
 def test_a_clock_that_is_off_is_told_of_its_source(tmp_path: Path) -> None:

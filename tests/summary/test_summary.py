@@ -74,6 +74,16 @@ def test_a_doubt_is_told_beside_the_verdict_only_of_the_step_that_it_rests_on(
     assert (doubt.title in (said.consequence or "")) == ("t800" in steps)
 
 
+@pytest.mark.parametrize(("severity", "is_said"), [("high", True), ("low", False)])
+def test_a_severe_doubt_of_another_step_is_beside_the_verdict_with_the_throughput_of_that_step(
+    severity: str, is_said: bool
+) -> None:
+    found = diagnosed("published")
+    doubt = replace(found.findings[0], role="validity", outcome="hit", severity=severity, steps=("t16",))
+    text = summary(replace(found, findings=[doubt]), resolve(recorded("published").inventory())).consequence or ""
+    assert (f"{doubt.title} (step t16, 6,250 IOPS)." in text) == is_said, text
+
+
 def test_the_published_test_is_told_in_three_lines() -> None:
     summary = diagnosed("published").summary
     assert summary.verdict == "4 Gb/s link esx7 vmhba2–sw1 fc1/7 is saturated (98 % utilised, reads)"
