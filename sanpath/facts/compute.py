@@ -91,16 +91,13 @@ def _facts(recording: Recording, sampled: Sampled, sampled_steps: SampledSteps) 
     known: Samples = {**samples, **by_hand.samples}
     placements = vm_placements(sampled.inventory, topology, steps)
     tables = _joined([_tables(placement, loads, known, clocks, events) for placement in placements])
+    judged = judged_sides(topology, loads, tables)
     tables |= {
         "controller": FactTable(
             tuple(controller_rows(topology, events, known.get("controller", ()), compared(tables["peer"].rows)))
         ),
         "source": FactTable(
-            tuple(
-                source_rows(
-                    recording, steps, known, sampled.timed.clocks, events, judged_sides(topology, loads, tables), loads
-                )
-            )
+            tuple(source_rows(recording, steps, known, sampled.timed.clocks, events, judged, loads)),
         ),
         "figure": FactTable(tuple(figure_rows(figures))),
     }

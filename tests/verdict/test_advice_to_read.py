@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 from sanpath.diagnose import diagnose
 from sanpath.diagnosis.experiment import Experiment
 from tests.support.recording import RecordingBuilder
-from tests.support.san import ARRAY_PORT, HOST_PORT, Flow, San
+from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
 from tests.support.stories import COUNTED, NOTHING, X, fast
 
 
@@ -54,3 +55,19 @@ def test_what_is_no_source_is_to_be_added(tmp_path: Path, action: str, text: str
     missing = {"array", "lun", "disk", *(["switch"] if action == "read_switches" else [])}
     found = advice(San(tmp_path / "r.sanpath", leave_out=missing), action)
     assert [each.text for each in found] == [text]
+
+
+@pytest.mark.parametrize(
+    ("technology", "times", "is_advised"),
+    [("ethernet", 1, False), ("ethernet", 2, True), ("fibre_channel", 1, True)],
+)
+def test_nobody_is_asked_to_keep_quiet_where_nobody_else_is(
+    tmp_path: Path, technology: Literal["ethernet", "fibre_channel"], times: int, is_advised: bool
+) -> None:
+    """The array's port carries as many bytes as the test moves, or twice as many; the host's port only the test's."""
+    san = San(tmp_path / "r.sanpath", technology=technology)
+    for in_flight in (16, 128):
+        ports = {HOST_PORT.name: (COUNTED, NOTHING), ARRAY_PORT.name: (times * COUNTED, NOTHING)}
+        san.step(f"t{in_flight}", in_flight, read=Flow(X, in_flight / X), ports=ports, array={"read": AtArray(0.001)})
+    actions = [each.action for each in diagnose(san.write()).verdict.experiments]
+    assert ("quiet_neighbours" in actions) == is_advised, actions

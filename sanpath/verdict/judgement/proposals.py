@@ -373,8 +373,10 @@ def _settings(table: PlaceTable, first: Claim) -> Iterator[Proposal]:
     for queue in table.queues:
         text, shows = in_words(f"give {queue.entity} a deeper queue"), (f"bottleneck {queue.entity}",)
         yield Proposal(table, "deeper_queue", text, _MORE_THROUGHPUT, 0.4, entity=queue.entity, shows=shows)
-    text = "repeat the step while other hosts on these ports and volumes are quiet"
-    yield Proposal(table, "quiet_neighbours", text, _MORE_THROUGHPUT, 0.4)
+    # On Fibre Channel, other hosts may hold up a path that they do not share, by credits that a switch lacks.
+    if not (table.has_ethernet and table.is_alone):
+        text = "repeat the step while other hosts on these ports and volumes are quiet"
+        yield Proposal(table, "quiet_neighbours", text, _MORE_THROUGHPUT, 0.4)
     if first.verdict == "configured_cap":
         text, shows = "lift the limit", (f"configured_cap {first.entity}",)
         yield Proposal(table, "lift_limit", text, _MORE_THROUGHPUT, 0.33, entity=first.entity, shows=shows)

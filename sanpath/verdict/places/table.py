@@ -198,6 +198,13 @@ class PlaceTable:
         return max(0.0, 1 - tests / bytes_per_second) if bytes_per_second else 0.0
 
     @property
+    def is_alone(self) -> bool:
+        """Whether the load's arrays and the links that carry it count no bytes but the test's."""
+        arrays = [row for row in self.rows("array") if row["entity"] in self.arrays]
+        counted = [row["foreign_ratio"] for row in (*arrays, *self.on_path)]
+        return bool(arrays) and all(isinstance(ratio, float) and ratio <= SHARED for ratio in counted)
+
+    @property
     def takes_from_others(self) -> bool:
         """Whether the test's gain from more I/Os in flight was a loss of others: it did clearly more than with half
         as many I/Os in flight or fewer, and the array's total grew by less than half of that."""
