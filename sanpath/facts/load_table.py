@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import isclose
+from operator import attrgetter
 
 from sanpath.facts.fabric.load_shares import IN_USE
 from sanpath.facts.host.cpu_quotas import cpu_quota_facts
@@ -45,7 +46,8 @@ def load_rows(
         ]
         of_step = [step_load for step_load in loads if step_load.step == load.step]
         # Both directions of a job have its flushes.
-        total = sum(each.in_flight_measured for each in of_step) + max(each.flushes_in_flight for each in of_step)
+        of_flushes = max(of_step, key=attrgetter("flushes_in_flight"))
+        total = of_flushes.with_flushes(sum(each.in_flight_measured for each in of_step))
         used = [row for row in host_links if number(row, "share") >= IN_USE]
         lightest = min(
             (candidate for candidate in loads if candidate.comparable(load)),

@@ -104,7 +104,7 @@ def _littles_law(step: StepResult, direction: str, result: DirectionResult) -> s
 def _flush_words(step: StepResult) -> str:
     """Words for the flushes of each I/O; "" if they take less time than the I/Os."""
     flushes, ops = step.in_flight.flushes, step.ops_per_second
-    return f"; its flushes take {duration(flushes / ops)} more" if flushes > in_flight(step) and ops else ""
+    return f"; its flushes take {duration(flushes / ops)}" if flushes > in_flight(step) and ops else ""
 
 
 def _also_saturated(first: Bottleneck) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from sanpath.diagnosis.model import Verdict
+from sanpath.facts.compute import compute
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
 from tests.support.stories import NOTHING, judged
 
@@ -34,3 +35,15 @@ def test_a_full_link_limits_writes_that_end_in_a_file_cache(tmp_path: Path) -> N
 @pytest.mark.parametrize("direct", [True, False])
 def test_flushes_above_links_with_room_are_too_few(tmp_path: Path, direct: bool) -> None:
     assert buffered(tmp_path, FULL / 4, direct).kind == "concurrency_limited"
+
+
+def test_flushes_that_were_queued_behind_the_writes_do_not_count_twice(tmp_path: Path) -> None:
+    """As fio counts with libaio: of eight outstanding operations seven are writes, and flushes wait as long as all."""
+    san = San(tmp_path / "r.sanpath", leave_out={"lun"}, flushes_in_flight=7.9)
+    san.step("s", JOBS, write=Flow(7000, 7.1 / 7000), seconds=20)
+    recording = san.write()
+    found = judged(recording)
+    assert "more-in-flight-than-configured" not in {f.rule for f in found.findings if f.outcome == "hit"}
+    (load,) = compute(recording).loads
+    assert load.outstanding == pytest.approx(JOBS, rel=0.01)
+    assert load.cycle_seconds == pytest.approx(JOBS / 7000, rel=0.01)

@@ -204,13 +204,21 @@ class LoadFacts:
     @property
     def cycle_seconds(self) -> float:
         """Mean latency and, of writes, the flushes that follow each of them."""
-        flushes = self.flushes_in_flight / self.ops_per_second if self.direction == "write" else 0.0
-        return self.latency_seconds + flushes
+        return self.outstanding / self.ops_per_second if self.direction == "write" else self.latency_seconds
 
     @property
     def outstanding(self) -> float:
         """I/Os in flight, and the flushes that the load waits for."""
-        return self.in_flight_measured + self.flushes_in_flight
+        return self.with_flushes(self.in_flight_measured)
+
+    def with_flushes(self, in_flight: float) -> float:
+        """Return a number of I/Os in flight, of one direction or both, and the flushes that the load waits for.
+
+        An asynchronous engine of fio counts a flush from its queueing behind the writes, whose time counts twice
+        then. So both are no more than the load may keep outstanding, unless its I/Os alone are.
+        """
+        total = in_flight + self.flushes_in_flight
+        return max(in_flight, min(total, self.in_flight_configured or total))
 
     @property
     def latency_bounds(self) -> tuple[float, float]:
