@@ -38,7 +38,7 @@ def test_flushes_above_links_with_room_are_too_few(tmp_path: Path, direct: bool)
 
 
 def test_flushes_that_were_queued_behind_the_writes_do_not_count_twice(tmp_path: Path) -> None:
-    """As fio counts with libaio: of eight outstanding operations seven are writes, and flushes wait as long as all."""
+    """As fio counts with libaio: of eight outstanding operations seven are writes, and flushes wait as long."""
     san = San(tmp_path / "r.sanpath", leave_out={"lun"}, flushes_in_flight=7.9)
     san.step("s", JOBS, write=Flow(7000, 7.1 / 7000), seconds=20)
     recording = san.write()
