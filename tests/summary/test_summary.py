@@ -11,6 +11,7 @@ from sanpath.diagnosis.experiment import VerdictKind
 from sanpath.diagnosis.model import PlaneInFlight
 from sanpath.facts.table import WHOLE_RUN
 from sanpath.model import SourceEntity, SourceLink
+from sanpath.rulebook.model import Severity
 from sanpath.summary.other_io import other_io
 from sanpath.summary.path import summary_path
 from sanpath.summary.summarise import summary
@@ -76,7 +77,7 @@ def test_a_doubt_is_told_beside_the_verdict_only_of_the_step_that_it_rests_on(
 
 @pytest.mark.parametrize(("severity", "is_said"), [("high", True), ("low", False)])
 def test_a_severe_doubt_of_another_step_is_beside_the_verdict_with_the_throughput_of_that_step(
-    severity: str, is_said: bool
+    severity: Severity, is_said: bool
 ) -> None:
     found = diagnosed("published")
     doubt = replace(found.findings[0], role="validity", outcome="hit", severity=severity, steps=("t16",))
