@@ -17,6 +17,7 @@ from sanpath.facts.load.machines_by_traffic import machines_by_traffic
 from sanpath.facts.load.unread_volumes import unread_volumes
 from sanpath.facts.samples.sample_arrays import covered_times
 from sanpath.facts.samples.step_samples import ENTIRE_RECORDING, StepSamples, step_samples
+from sanpath.facts.samples.unanswered import Unanswered, unanswered, with_unanswered_ios
 from sanpath.facts.storage.idle_arrays import KINDS as IDLE_KINDS
 from sanpath.facts.storage.idle_arrays import IdleSamples, idle_windows, times_without_load
 from sanpath.facts.time.placement import PlacedInTime, place_in_time
@@ -48,7 +49,8 @@ class Sampled:
     """The samples of a recording. `inventory` and `topology` have the machines that were inferred from traffic.
 
     `in_slow_periods`: samples in the slow periods of those steps that have any, as if these were the steps; None: no
-    step has any. `without_load`: those of arrays while no load runs. `over_time`: as of Facts.
+    step has any. `without_load`: those of arrays while no load runs. `unanswered`: when block devices answered
+    nothing. `over_time`: as of Facts.
     """
 
     inventory: Sequence[Report]
@@ -58,6 +60,7 @@ class Sampled:
     slow_periods: Sequence[SlowPeriods]
     in_slow_periods: SampledSteps | None
     without_load: Sequence[IdleSamples]
+    unanswered: Sequence[Unanswered]
     over_time: Samples
 
 
@@ -136,7 +139,8 @@ def _sampled(reader: _Reader, over_time: bool) -> Sampled:
     samples = {kind: _in_steps(of_kind) for kind, of_kind in everything.items()}
     slow, in_slow_periods = _slow_periods(reader, steps, samples, topology)
     samples["host"] = [*_series(steps, samples.get("host", ())), *summaries["host"]]
-    devices = samples.get("lun", [])
+    silent = unanswered(recording, reader.connection, topology.known_as)
+    devices = with_unanswered_ios(samples.get("lun", []), silent, topology.known_as)
     samples["lun"] = [*devices, *_read_by_no_other(topology, summaries["lun"], devices)]
     return Sampled(
         inventory,
@@ -146,6 +150,7 @@ def _sampled(reader: _Reader, over_time: bool) -> Sampled:
         slow,
         in_slow_periods,
         list(_without_load(reader, timed, load_samples, everything)),
+        silent,
         {kind: _in_recording(everything[kind]) for kind in everything if over_time and kind in CHART_KINDS},
     )
 

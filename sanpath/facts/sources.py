@@ -9,11 +9,11 @@ from math import ceil
 
 from sanpath.catalogue.catalogue import parts
 from sanpath.catalogue.values import WORKING_STATES
-from sanpath.facts.load.load_events import SourceEvents
 from sanpath.facts.load.loads import LoadFacts
-from sanpath.facts.samples.clock_offsets import ClockOffset
 from sanpath.facts.samples.step_samples import MIN_WINDOWS, StepSamples
+from sanpath.facts.samples.unanswered import Unanswered
 from sanpath.facts.table import WHOLE_RUN, FactRow
+from sanpath.facts.time.placement import PlacedInTime
 from sanpath.model import Event, Poll, Step
 from sanpath.recording.format.documents import Declaration
 from sanpath.recording.reading.recording import Recording
@@ -33,14 +33,15 @@ def source_rows(
     recording: Recording,
     steps: Sequence[Step],
     samples: Mapping[str, Sequence[StepSamples]],
-    clocks: Mapping[str, ClockOffset],
-    events: SourceEvents,
+    timed: PlacedInTime,
     judged: Judged,
     loads: Sequence[LoadFacts],
+    silent: Sequence[Unanswered],
 ) -> Iterator[FactRow]:
     """Yield one row for each source, over the entire run."""
     polls = recording.polls()
     stalls = _slowest_ios(loads)
+    clocks, events = timed.clocks, timed.events
     windows = _windows(samples, steps, judged)
     for declaration in recording.declarations:
         source_polls = [poll for poll in polls if poll.source == declaration.name]
@@ -70,6 +71,7 @@ def source_rows(
             "clock_uncertainty_seconds": clock.uncertainty_seconds if clock is not None else None,
             **_window_facts(steps, windows.get(declaration.name), declaration.every_seconds),
             **{fact: float(counts[name]) for fact, name in _EVENTS.items()},
+            **_unanswered(declaration.name, silent),
             "complaints": float(len(complaints)),
             "complaint": complaints[0] if complaints else None,
         }
@@ -98,6 +100,20 @@ def _complaint(event: Event) -> str | None:
 def _steps_of(source: str, steps: Sequence[Step]) -> list[Step]:
     """Return the steps in which a source ran a load. Empty: it is no load, or marks no steps."""
     return [step for step in steps if any(load.source == source for load in step.loads)]
+
+
+def _unanswered(source: str, silent: Sequence[Unanswered]) -> FactRow:
+    """Return the longest time in which a device of a source answered nothing. Of several, the one with the most
+    outstanding I/Os: all those of a path are its device's as well."""
+    of_source = [each for each in silent if each.source == source]
+    longest = max(of_source, key=lambda each: (round(each.seconds), each.outstanding), default=None)
+    if longest is None:
+        return {"unanswered_device": None, "unanswered_operations": 0.0, "unanswered_seconds": 0.0}
+    return {
+        "unanswered_device": longest.device.partition(":")[2],
+        "unanswered_operations": longest.outstanding,
+        "unanswered_seconds": longest.seconds,
+    }
 
 
 def _slowest_ios(loads: Sequence[LoadFacts]) -> dict[str, float]:

@@ -8,6 +8,7 @@ from sanpath.diagnosis.model import Bottleneck, Diagnosis, DirectionResult, Elem
 from sanpath.facts.load.loads import FLAT
 from sanpath.facts.samples.slow_windows import STALLS_MATTER
 from sanpath.facts.storage.load_volumes import SHARED
+from sanpath.facts.table import WHOLE_RUN
 from sanpath.summary.busy_processors import busy_words
 from sanpath.summary.names import readable
 from sanpath.summary.step_figures import block_size_words, in_flight, is_single_direction, main_direction, use_of
@@ -50,12 +51,16 @@ def consequence(diagnosis: Diagnosis, step: StepResult) -> str | None:
 
 
 def _doubt(diagnosis: Diagnosis, step: StepResult) -> str:
-    """Why the step's figures are in doubt, as a sentence: the first of several reasons. If none does, why those of
+    """Why the step's figures are in doubt, as a sentence: the severest of several reasons. If none does, why those of
     another step are, with its throughput, where the reason is severe. "": nothing makes them doubtful."""
     hits = [finding for finding in diagnosis.findings if finding.role == "validity" and finding.outcome == "hit"]
-    if own := [finding.title for finding in hits if step.name in finding.steps]:
-        return own[0]
     severe = [finding for finding in hits if finding.severity == "high"]
+    own = [
+        *(finding for finding in severe if {step.name, WHOLE_RUN} & set(finding.steps)),
+        *(finding for finding in hits if step.name in finding.steps),
+    ]
+    if own:
+        return own[0].title
     others = ((each, finding) for finding in severe for each in diagnosis.steps if each.name in finding.steps)
     other, finding = next(others, (None, None))
     if other is None or finding is None:

@@ -12,6 +12,7 @@ from sanpath.facts.load.load_events import has_generator
 from sanpath.facts.load.loads import CLEARLY_MORE, SAME_THROUGHPUT, LoadFacts, flat_beyond
 from sanpath.facts.load.untimed_devices import UntimedDevice
 from sanpath.facts.samples.step_samples import MIN_WINDOWS
+from sanpath.facts.table import number
 from sanpath.model import START
 from sanpath.units import bandwidth, count, iops, join_names
 from sanpath.verdict.evidence.step import answered_by_memory
@@ -226,6 +227,14 @@ def _is_same_io(judgement: Judgement, of_step: Sequence[Judgement]) -> bool:
 
 def _no_judgement(facts: Facts) -> tuple[str, str]:
     """Why nothing can be judged, and what would help."""
+    silent = max(facts.tables["source"].rows, key=lambda row: number(row, "unanswered_seconds"), default={})
+    if not facts.loads and (device := silent.get("unanswered_device")):
+        outstanding, seconds = (number(silent, f"unanswered_{what}") for what in ("operations", "seconds"))
+        figures = f"{count(outstanding)} outstanding, none completed in {seconds:.0f} s"
+        return (
+            f"device {device} answers no I/O: {figures}: nothing can be judged",
+            "find out why it does not answer: the kernel's log of its host, its paths, and the storage behind it",
+        )
     if not facts.loads and has_generator(facts.events):
         return (
             "the load generator was started and reported no I/O: nothing can be judged",

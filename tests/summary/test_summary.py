@@ -75,14 +75,14 @@ def test_a_doubt_is_told_beside_the_verdict_only_of_the_step_that_it_rests_on(
     assert (doubt.title in (said.consequence or "")) == ("t800" in steps)
 
 
-@pytest.mark.parametrize(("severity", "is_said"), [("high", True), ("low", False)])
+@pytest.mark.parametrize(("severity", "is_shown"), [("high", True), ("low", False)])
 def test_a_severe_doubt_of_another_step_is_beside_the_verdict_with_the_throughput_of_that_step(
-    severity: Severity, is_said: bool
+    severity: Severity, is_shown: bool
 ) -> None:
     found = diagnosed("published")
     doubt = replace(found.findings[0], role="validity", outcome="hit", severity=severity, steps=("t16",))
     text = summary(replace(found, findings=[doubt]), resolve(recorded("published").inventory())).consequence or ""
-    assert (f"{doubt.title} (step t16, 6,250 IOPS)." in text) == is_said, text
+    assert (f"{doubt.title} (step t16, 6,250 IOPS)." in text) == is_shown, text
 
 
 def test_the_published_test_is_told_in_three_lines() -> None:
@@ -231,7 +231,7 @@ def test_a_queue_is_full_from_95_percent_of_its_slots(used: float, full: str) ->
     assert said.action == "Raise the queue depth of device sqlvm1 sda above 32"
 
 
-def test_where_nothing_is_judged_no_sentence_is_said_twice(tmp_path: Path) -> None:
+def test_where_nothing_is_judged_no_sentence_is_shown_twice(tmp_path: Path) -> None:
     found = judged(San(tmp_path).write())
     said = [found.summary.verdict, *filter(None, [found.summary.consequence])]
     assert ": ".join(said).lower() == found.verdict.headline.lower()

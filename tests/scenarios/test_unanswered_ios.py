@@ -1,0 +1,81 @@
+"""A block device that answers nothing: a path is gone, or the storage behind it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sanpath.diagnose import diagnose
+from sanpath.diagnosis.model import Diagnosis
+from sanpath.facts.samples.step_samples import StepSamples
+from sanpath.facts.samples.unanswered import Unanswered, with_unanswered_ios
+from sanpath.model import Column
+from tests.scenarios.test_without_a_generator import LUN
+from tests.support.recording import RecordingBuilder
+
+DEVICES = replace(LUN, columns=(*LUN.columns, Column("in_flight", 64, 1.0)))
+DEPTH, OPS = 8, 500
+
+
+def recorded(folder: Path, answers_until: int, answers_again: int, outstanding: int = DEPTH) -> Diagnosis:
+    """A host whose multipath map does reads, eight at a time, but for some seconds of thirty."""
+    out = RecordingBuilder(folder / "r.sanpath")
+    out.source("db1", "linux_host", DEVICES)
+    out.entity("db1", "host", "db1", ids={"name": ("db1",)})
+    out.entity("db1", "lun", "dm-0", "db1/dm-0", {"device": ("dm-0",)})
+    out.link("db1", "attached_to", (("lun", "dm-0"), ("host", "db1")))
+    for second in range(31):
+        out.poll("db1", second)
+        silent = max(0, min(second, answers_again) - answers_until)
+        done = OPS * (second - silent)
+        waited = 1000 * DEPTH * (second if second >= answers_again else second - silent)
+        counters = {"ops_read_total": done, "bytes_read_total": 4096 * done, "latency_seconds_read_total": waited}
+        writes = {name.replace("read", "write"): 0 for name in counters}
+        out.samples("db1", DEVICES, second, {"dm-0": {**counters, **writes, "in_flight": outstanding}})
+    return diagnose(out.write())
+
+
+def test_a_device_that_answers_nothing_is_the_headline_if_nothing_else_is_known(tmp_path: Path) -> None:
+    found = recorded(tmp_path, 0, 31)
+    assert found.summary.verdict == "Device db1/dm-0 answers no I/O"
+    assert found.summary.consequence == "8 outstanding, none completed in 30 s: nothing can be judged"
+    assert found.summary.action == "Find out why the device does not answer"
+
+
+@pytest.mark.parametrize(("until", "again"), [(10, 22), (10, 31)])
+def test_a_device_that_answered_nothing_for_a_while_is_on_the_first_screen(
+    tmp_path: Path, until: int, again: int
+) -> None:
+    found = recorded(tmp_path, until, again)
+    assert "A block device answered no I/O for a while." in (found.summary.consequence or "")
+    (hit,) = [f for f in found.findings if f.rule == "device-answers-nothing" and f.outcome == "hit"]
+    assert hit.evidence["unanswered_seconds"] == pytest.approx(min(again, 30) - until)
+
+
+@pytest.mark.parametrize(("again", "outstanding"), [(13, DEPTH), (22, 0)], ids=["a short time", "an idle device"])
+def test_neither_a_short_time_nor_an_idle_device_is_without_an_answer(
+    tmp_path: Path, again: int, outstanding: int
+) -> None:
+    found = recorded(tmp_path, 10, again, outstanding)
+    assert "device-answers-nothing" not in {f.rule for f in found.findings if f.outcome == "hit"}
+
+
+@pytest.mark.parametrize(
+    ("last", "latency_seconds"),
+    [(0.0, 8 * 10 / 5000), (8 * 5.0, 8 * 10 / 5000)],
+    ids=["they are still outstanding", "they were completed in the last second"],
+)
+def test_a_device_has_the_time_of_its_unanswered_ios_once(last: float, latency_seconds: float) -> None:
+    """Ten seconds with eight I/Os outstanding: 1,000 a second complete in the first five, none in the next four."""
+    ops = [1000.0] * 5 + [0.0] * 5
+    waits = [8.0] * 5 + [0.0] * 4 + [last]
+    ends = [1_000_000 * second for second in range(1, 11)]
+    times = [Unanswered("db1", "lun:db1/dm-0", 5_000_000, 10_000_000, 8.0)]
+    sample = StepSamples("fio", "/dev/dm-0", "", seconds=[1.0] * 10, ended_us=ends)
+    sample.rates |= {"ops_read_total": ops, "latency_seconds_read_total": waits}
+    known_as = {("db1", "lun", "dm-0"): "lun:db1/dm-0", ("fio", "lun", "/dev/dm-0"): "lun:db1/dm-0"}
+    (found,) = with_unanswered_ios([sample], times, known_as)
+    rates = [found.rate(f"{what}_read_total") or 0.0 for what in ("latency_seconds", "ops")]
+    assert rates[0] / rates[1] == pytest.approx(latency_seconds)
