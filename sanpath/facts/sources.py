@@ -106,9 +106,9 @@ def _unanswered(source: str, silent: Sequence[Unanswered]) -> FactRow:
     """Return the longest time in which a device of a source answered nothing. Of several, the one with the most
     outstanding I/Os: all those of a path are its device's as well."""
     of_source = [each for each in silent if each.source == source]
-    longest = max(of_source, key=lambda each: (round(each.seconds), each.outstanding), default=None)
+    longest = max(of_source, key=lambda each: (round(each.seconds), each.outstanding or 0.0), default=None)
     if longest is None:
-        return {"unanswered_device": None, "unanswered_operations": 0.0, "unanswered_seconds": 0.0}
+        return {"unanswered_device": None, "unanswered_operations": None, "unanswered_seconds": 0.0}
     return {
         "unanswered_device": longest.device.partition(":")[2],
         "unanswered_operations": longest.outstanding,

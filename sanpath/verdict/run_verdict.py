@@ -14,7 +14,7 @@ from sanpath.facts.load.untimed_devices import UntimedDevice
 from sanpath.facts.samples.step_samples import MIN_WINDOWS
 from sanpath.facts.table import number
 from sanpath.model import START
-from sanpath.units import bandwidth, count, iops, join_names
+from sanpath.units import bandwidth, count, counted, iops, join_names
 from sanpath.verdict.evidence.step import answered_by_memory
 from sanpath.verdict.model import Judgement
 from sanpath.verdict.places.scaling import same_io
@@ -229,8 +229,9 @@ def _no_judgement(facts: Facts) -> tuple[str, str]:
     """Why nothing can be judged, and what would help."""
     silent = max(facts.tables["source"].rows, key=lambda row: number(row, "unanswered_seconds"), default={})
     if not facts.loads and (device := silent.get("unanswered_device")):
-        outstanding, seconds = (number(silent, f"unanswered_{what}") for what in ("operations", "seconds"))
-        figures = f"{count(outstanding)} outstanding, none completed in {seconds:.0f} s"
+        known = silent["unanswered_operations"]
+        outstanding = "I/Os are" if known is None else counted(float(known), "I/O")
+        figures = f"{outstanding} outstanding, none completed in {number(silent, 'unanswered_seconds'):.0f} s"
         return (
             f"device {device} answers no I/O: {figures}: nothing can be judged",
             "find out why it does not answer: the kernel's log of its host, its paths, and the storage behind it",

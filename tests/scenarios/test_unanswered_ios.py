@@ -11,18 +11,24 @@ from sanpath.diagnose import diagnose
 from sanpath.diagnosis.model import Diagnosis
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.facts.samples.unanswered import Unanswered, with_unanswered_ios
-from sanpath.model import Column
+from sanpath.model import Column, Table
 from tests.scenarios.test_without_a_generator import LUN
 from tests.support.recording import RecordingBuilder
 
-DEVICES = replace(LUN, columns=(*LUN.columns, Column("in_flight", 64, 1.0)))
+GAUGE = replace(LUN, columns=(*LUN.columns, Column("in_flight", 64, 1.0)))
+BUSY = replace(LUN, columns=(*LUN.columns, Column("busy_seconds_total", 64, 1e-3)))
 DEPTH, OPS = 8, 500
 
 
-def recorded(folder: Path, answers_until: int, answers_again: int, outstanding: int = DEPTH) -> Diagnosis:
-    """A host whose multipath map does reads, eight at a time, but for some seconds of thirty."""
+def recorded(
+    folder: Path, answers_until: int, answers_again: int, outstanding: int = DEPTH, devices: Table = GAUGE
+) -> Diagnosis:
+    """A host whose multipath map does reads, eight at a time, but for some seconds of thirty.
+
+    `devices`: whether outstanding I/Os are counted at each poll, or the time with any.
+    """
     out = RecordingBuilder(folder / "r.sanpath")
-    out.source("db1", "linux_host", DEVICES)
+    out.source("db1", "linux_host", devices)
     out.entity("db1", "host", "db1", ids={"name": ("db1",)})
     out.entity("db1", "lun", "dm-0", "db1/dm-0", {"device": ("dm-0",)})
     out.link("db1", "attached_to", (("lun", "dm-0"), ("host", "db1")))
@@ -33,32 +39,38 @@ def recorded(folder: Path, answers_until: int, answers_again: int, outstanding: 
         waited = 1000 * DEPTH * (second if second >= answers_again else second - silent)
         counters = {"ops_read_total": done, "bytes_read_total": 4096 * done, "latency_seconds_read_total": waited}
         writes = {name.replace("read", "write"): 0 for name in counters}
-        out.samples("db1", DEVICES, second, {"dm-0": {**counters, **writes, "in_flight": outstanding}})
+        number = outstanding if devices == GAUGE else 1000 * second * min(1, outstanding)
+        out.samples("db1", devices, second, {"dm-0": {**counters, **writes, devices.columns[-1].metric: number}})
     return diagnose(out.write())
 
 
-def test_a_device_that_answers_nothing_is_the_headline_if_nothing_else_is_known(tmp_path: Path) -> None:
-    found = recorded(tmp_path, 0, 31)
+@pytest.mark.parametrize(("devices", "outstanding"), [(GAUGE, "8 I/Os"), (BUSY, "I/Os are")])
+def test_a_device_that_answers_nothing_is_the_headline_if_nothing_else_is_known(
+    tmp_path: Path, devices: Table, outstanding: str
+) -> None:
+    found = recorded(tmp_path, 0, 31, devices=devices)
     assert found.summary.verdict == "Device db1/dm-0 answers no I/O"
-    assert found.summary.consequence == "8 outstanding, none completed in 30 s: nothing can be judged"
+    assert found.summary.consequence == f"{outstanding} outstanding, none completed in 30 s: nothing can be judged"
     assert found.summary.action == "Find out why the device does not answer"
 
 
 @pytest.mark.parametrize(("until", "again"), [(10, 22), (10, 31)])
+@pytest.mark.parametrize("devices", [GAUGE, BUSY])
 def test_a_device_that_answered_nothing_for_a_while_is_on_the_first_screen(
-    tmp_path: Path, until: int, again: int
+    tmp_path: Path, until: int, again: int, devices: Table
 ) -> None:
-    found = recorded(tmp_path, until, again)
+    found = recorded(tmp_path, until, again, devices=devices)
     assert "A block device answered no I/O for a while." in (found.summary.consequence or "")
     (hit,) = [f for f in found.findings if f.rule == "device-answers-nothing" and f.outcome == "hit"]
     assert hit.evidence["unanswered_seconds"] == pytest.approx(min(again, 30) - until)
 
 
 @pytest.mark.parametrize(("again", "outstanding"), [(13, DEPTH), (22, 0)], ids=["a short time", "an idle device"])
+@pytest.mark.parametrize("devices", [GAUGE, BUSY])
 def test_neither_a_short_time_nor_an_idle_device_is_without_an_answer(
-    tmp_path: Path, again: int, outstanding: int
+    tmp_path: Path, again: int, outstanding: int, devices: Table
 ) -> None:
-    found = recorded(tmp_path, 10, again, outstanding)
+    found = recorded(tmp_path, 10, again, outstanding, devices)
     assert "device-answers-nothing" not in {f.rule for f in found.findings if f.outcome == "hit"}
 
 

@@ -17,20 +17,24 @@ from sanpath.topology.keys import Local
 _MIN_SECONDS = 5.0
 """Shortest time without an answer that is one: sanpath's own choice. Linux gives a SCSI command 30 s, and a drive
 that retries a read takes a few."""
-_OUTSTANDING = "in_flight"
+_MIN_BUSY_RATIO = 0.99
+"""Share of a window in which I/Os are outstanding from which they are so all the time: shares are rounded."""
+_OUTSTANDING, _BUSY, _WAITED = "in_flight", "busy_seconds_total", "in_flight_seconds_total"
 _COMPLETED = ("ops_read_total", "ops_write_total", "ops_discard_total", "ops_flush_total")
 
 
 @dataclass(frozen=True, slots=True)
 class Unanswered:
-    """A time in which a device answered nothing, on the recorder's clock in microseconds. `source`: the one that
-    shows it; `outstanding`: the device's I/Os at the end of that time."""
+    """A time in which a device answered nothing, on the recorder's clock in microseconds.
+
+    `source`: the one that shows it. `outstanding`: the device's I/Os at the end of that time, None: not known.
+    """
 
     source: str
     device: str
     began_us: int
     ended_us: int
-    outstanding: float
+    outstanding: float | None
 
     @property
     def seconds(self) -> float:
@@ -41,43 +45,57 @@ class Unanswered:
 def unanswered(
     recording: Recording, connection: duckdb.DuckDBPyConnection, known_as: Mapping[Local, str]
 ) -> list[Unanswered]:
-    """Return the times in which a device answered nothing, from one poll to another one.
+    """Return the times in which a device answered nothing, from one sample to another. One source shows each.
 
-    I/Os that are outstanding at two polls, between which none was completed, are the same ones.
+    I/Os that are outstanding at two polls, between which none was completed, are the same ones. A device that is busy
+    all the time has at least one.
     """
     found: list[Unanswered] = []
     timed, recorded = timed_samples(recording, connection, "lun")
     for source, columns in recording.columns("lun").items():
         completed = [name for name in _COMPLETED if name in columns and name in recorded]
-        if _OUTSTANDING not in columns or _OUTSTANDING not in recorded or not completed:
+        waiting = [name for name in (_OUTSTANDING, _BUSY) if name in columns and name in recorded]
+        if not completed or not waiting:
             continue
-        metrics = [_OUTSTANDING, *completed]
+        metrics = [name for name in (*waiting, _WAITED, *completed) if name in columns and name in recorded]
         cached = cached_arrays(recording, "lun", source, metrics)
-        samples = SampleReader(connection, timed, source, metrics, cached=cached).read().reported([_OUTSTANDING])
-        found += _of_source(source, samples, completed, known_as)
-    return found
+        samples = SampleReader(connection, timed, source, metrics, cached=cached).read().reported(waiting)
+        scales = {name: columns[name].scale for name in metrics}
+        for index, began_us, ended_us, outstanding in _silent_times(samples, scales):
+            device = known_as.get((source, "lun", samples.entities[index]))
+            if device is not None and ended_us - began_us >= _MIN_SECONDS * 1e6:
+                found.append(Unanswered(source, device, began_us, ended_us, outstanding))
+    longest = {each.device: each.source for each in sorted(found, key=lambda each: each.seconds)}
+    return [each for each in found if longest[each.device] == each.source]
 
 
-def _of_source(
-    source: str, samples: SampleArrays, completed: Sequence[str], known_as: Mapping[Local, str]
-) -> Iterator[Unanswered]:
-    outstanding = samples.columns[_OUTSTANDING]
-    waits = outstanding.is_known() & (outstanding.numbers >= 1)
-    # The time from the sample before to each sample.
-    silent = waits[1:] & waits[:-1] & (np.diff(samples.entity) == 0)
+def _silent_times(samples: SampleArrays, scales: Mapping[str, float]) -> Iterator[tuple[int, int, int, float | None]]:
+    """Yield the index of a device, begin and end of a time in which it answered nothing, and its outstanding I/Os.
+    `scales`: metric → its unit in base units."""
+    seconds = np.diff(samples.moment) / 1e6
+    growths = {name: np.diff(samples.columns[name].numbers) * scale for name, scale in scales.items()}
+    known = {name: samples.columns[name].is_known() for name in scales}
+    waits = np.zeros(len(seconds), dtype=bool)
+    if _OUTSTANDING in scales:
+        is_waiting = known[_OUTSTANDING] & (samples.columns[_OUTSTANDING].numbers >= 1)
+        waits |= is_waiting[1:] & is_waiting[:-1]
+    if _BUSY in scales:
+        waits |= known[_BUSY][1:] & known[_BUSY][:-1] & (growths[_BUSY] >= _MIN_BUSY_RATIO * seconds)
+    completed = [name for name in _COMPLETED if name in scales]
+    counted = np.any([known[name] for name in completed], axis=0)
+    silent = waits & counted[1:] & counted[:-1] & (np.diff(samples.entity) == 0) & (seconds > 0)
     for name in completed:
-        values = samples.columns[name]
-        silent &= ~(values.is_known()[1:] & values.is_known()[:-1]) | (np.diff(values.numbers) == 0)
-    counts = np.any([samples.columns[name].is_known() for name in completed], axis=0)
-    silent &= counts[1:] & counts[:-1]
+        silent &= ~(known[name][1:] & known[name][:-1]) | (growths[name] == 0)
     edges = np.flatnonzero(np.diff(np.concatenate(([False], silent, [False]))))
     for first, last in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
-        device = known_as.get((source, "lun", samples.entities[int(samples.entity[first])]))
-        if device is not None:
-            began_us, ended_us = int(samples.moment[first]), int(samples.moment[last])
-            found = Unanswered(source, device, began_us, ended_us, float(outstanding.numbers[last]))
-            if found.seconds >= _MIN_SECONDS:
-                yield found
+        outstanding = None
+        if _OUTSTANDING in scales and known[_OUTSTANDING][last]:
+            outstanding = float(samples.columns[_OUTSTANDING].numbers[last])
+        elif _WAITED in scales:
+            # Kernels from 5.0 on count this time only when an I/O is completed.
+            mean = growths[_WAITED][first:last].sum() / seconds[first:last].sum()
+            outstanding = float(mean) if mean >= 1 else None
+        yield int(samples.entity[first]), int(samples.moment[first]), int(samples.moment[last]), outstanding
 
 
 def with_unanswered_ios(
@@ -88,7 +106,7 @@ def with_unanswered_ios(
     A device counts an I/O and its time when it has completed it. Of a device that reads and writes, it is not known
     which of both these I/Os are: it stays as it is.
     """
-    by_device = {each.device: each for each in times}
+    by_device = {each.device: each for each in times if each.outstanding is not None}
     found = ((each, by_device.get(known_as.get((each.source, "lun", each.entity), ""))) for each in samples)
     return [sample if time is None else _with(sample, time) for sample, time in found]
 
@@ -99,7 +117,7 @@ def _with(sample: StepSamples, time: Unanswered) -> StepSamples:
     if counter not in sample.rates:
         return sample
     windows = list(zip(sample.rates[counter], sample.ended_us, sample.seconds, strict=False))
-    waits = [time.outstanding * _shared_seconds(time, end, seconds) for _, end, seconds in windows]
+    waits = [(time.outstanding or 0.0) * _shared_seconds(time, end, seconds) for _, end, seconds in windows]
     counted = sum((rate or 0.0) * seconds for rate, end, seconds in windows if end > time.began_us)
     if counted >= sum(waits):
         return sample  # They were completed within the step.

@@ -62,7 +62,8 @@ def changed(debounced: DebouncedVerdict, verdict: ShownVerdict, width: int) -> l
 def _difference(candidate: ShownVerdict, verdict: ShownVerdict) -> str:
     """The difference between a verdict and the shown one, in a few words."""
     if candidate.step.verdict.kind != verdict.step.verdict.kind or not candidate.bottlenecks:
-        return words.KINDS[candidate.step.verdict.kind].lower()
+        title = words.TITLES[candidate.step.verdict.kind]
+        return f"{title[:1].lower()}{title[1:]}"
     return " and ".join(words.short(entity) for entity in candidate.bottlenecks[0].elements)
 
 
