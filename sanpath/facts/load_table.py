@@ -20,6 +20,7 @@ from sanpath.facts.host.tested_machines import (
 from sanpath.facts.load.load_events import SourceEvents, failed_ends
 from sanpath.facts.load.loads import LoadFacts, flat_beyond, flat_over_load
 from sanpath.facts.load.validity import validity_facts
+from sanpath.facts.storage.unwritten import unwritten_ratio
 from sanpath.facts.table import FactRow, FactTable, FactValue, number
 from sanpath.model import Step
 from sanpath.topology.topology import Topology
@@ -62,6 +63,7 @@ def load_rows(
             "latency_seconds": load.latency_seconds,
             "slowest_seconds": load.slowest_seconds,
             "in_flight_configured": load.in_flight_configured,
+            "unwritten_ratio": unwritten_ratio(topology, load, tables),
             "in_flight_measured": load.in_flight_measured,
             "flushes_in_flight": load.flushes_in_flight,
             "filled_ratio": load.filled_ratio(total),

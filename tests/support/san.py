@@ -104,6 +104,7 @@ class San:
     recorder's, seconds. `imported`: source → by how many seconds a file of it was placed too late; it was never
     asked for and dates nothing itself. `counts_bytes`: whether the load does. `inter_switch_link`: sw1 and sw2, port
     fc1/31 each; it is read where a step names the bytes of "sw1/fc1/31".
+    `written_bytes`: what hosts have written on each volume, None: not counted.
     `about`: attributes of every job of the load, `cache_bytes` and `memory_bytes` those of the array and the machine,
     `array_media` what the array keeps data on.
     `device_slots`: I/Os that the device behind the volume takes at once, None: not reported.
@@ -132,6 +133,7 @@ class San:
     counts_bytes: bool = True
     inter_switch_link: bool = False
     isl_speed: float = 8
+    written_bytes: int | None = None
     about: Mapping[str, Scalar] = field(default_factory=dict)
     cache_bytes: float | None = None
     array_media: str | None = None
@@ -390,7 +392,7 @@ class San:
                 out.samples("fa1", ARRAY, at + wait, values, device_at=at + shift, covers=1.0)
                 second = step if self.twin else None
                 values = {"vol01": _performance(step, whole=False), "vol02": _performance(second, whole=False)}
-                values = {name: values[name] for name in volumes}
+                values = {name: {**values[name], "written_bytes": self.written_bytes} for name in volumes}
                 out.samples("fa1", VOLUME, at + wait, values, device_at=at + shift, covers=1.0)
             if step is not None and step.pairs:
                 counts: dict[str, dict[str, Number]] = {pair: {"ops_count": n} for pair, n in step.pairs.items()}

@@ -215,12 +215,13 @@ def reports_service_time(item: Entry) -> bool:
 def space(items: Iterable[Entry]) -> dict[str, tuple[int | float | None, ...]]:
     """Name → values of SPACE_METRICS, of items that report their space.
 
-    >>> space([{"name": "v", "space": {"data_reduction": 3.1, "total_physical": 4096}}, {"name": "w"}])
-    {'v': (3.1, 4096)}
+    >>> of_volume = {"data_reduction": 3.1, "total_physical": 4096, "virtual": 12697}
+    >>> space([{"name": "v", "space": of_volume}, {"name": "w"}])
+    {'v': (3.1, 4096, 12697)}
     """
     space_by_name = {name(item): values for item in items if (values := json_object(item.get("space")))}
     return {
-        entity: (number(values.get("data_reduction")), _used_bytes(values))
+        entity: (number(values.get("data_reduction")), _used_bytes(values), number(values.get("virtual")))
         for entity, values in space_by_name.items()
     }
 
@@ -234,7 +235,8 @@ def _used_bytes(space: Entry) -> int | float | None:
 def add_space(rows: Rows, space_by_entity: Mapping[str, tuple[int | float | None, ...]]) -> None:
     """Add space values to the last row of each entity. `space_by_entity`: entity → values of SPACE_METRICS."""
     last = {entity: index for index, entity in enumerate(rows.entity) if entity in space_by_entity}
-    for index, metric in enumerate(SPACE_METRICS):
+    metrics = {column.metric for column in rows.table.columns}
+    for index, metric in enumerate(name for name in SPACE_METRICS if name in metrics):
         values: list[int | float | None] = [None] * len(rows.entity)
         for entity, row in last.items():
             values[row] = space_by_entity[entity][index]

@@ -24,7 +24,8 @@ PERFORMANCE_FIELDS: Mapping[str, str] = {
 }
 """Only the components of the latency: the meaning of usec_per_read_op depends on the release (see release.py)."""
 
-SPACE_METRICS = ("data_reduction_ratio", "used_bytes")
+ARRAY_SPACE_METRICS = ("data_reduction_ratio", "used_bytes")
+SPACE_METRICS = (*ARRAY_SPACE_METRICS, "written_bytes")
 
 _PORT_FIELDS = {
     "bytes_per_second_rx": "received_bytes_per_sec",
@@ -65,7 +66,7 @@ def performance_table(kind: str, *gauges: str) -> Table:
     return Table(kind, tuple(scaled), rollup="average", plane="array")
 
 
-ARRAY = performance_table("array", *SPACE_METRICS)
+ARRAY = performance_table("array", *ARRAY_SPACE_METRICS)
 VOLUME = performance_table("volume", *SPACE_METRICS)
 HOST = performance_table("host")
 ARRAY_PORT = Table("array_port", tuple(map(Column, FC_FIELDS | ETH_FIELDS)), rollup="average")

@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Any
 
 from sanpath.plugin import CollectorError, Failure, excerpt, json_answer, json_objects
-from sanpath_collectors.flasharray.parse import Entry, name, text
+from sanpath_collectors.flasharray.parse import Entry, name, number, text
 
 _REST2_NAMES = {
     "output_per_sec": "read_bytes_per_sec",
@@ -91,10 +91,20 @@ def volumes(items: Iterable[Entry]) -> list[Entry]:
             "serial": item.get("serial"),
             "provisioned": item.get("size"),
             "qos": {key: item.get(key) for key in ("bandwidth_limit", "iops_limit")},
-            "space": {"data_reduction": item.get("data_reduction"), "total_physical": item.get("total")},
+            "space": {
+                "data_reduction": item.get("data_reduction"),
+                "total_physical": item.get("total"),
+                "virtual": _written_bytes(item),
+            },
         }
         for item in items
     ]
+
+
+def _written_bytes(volume: Entry) -> int | None:
+    """REST 1 has the share of a volume that was never written."""
+    size, never_written_ratio = number(volume.get("size")), number(volume.get("thin_provisioning"))
+    return None if size is None or never_written_ratio is None else round(size * (1 - never_written_ratio))
 
 
 def hosts(items: Iterable[Entry]) -> list[Entry]:

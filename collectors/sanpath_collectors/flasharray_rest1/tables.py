@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sanpath.plugin import Column, Table
-from sanpath_collectors.flasharray.tables import PERFORMANCE_FIELDS, SPACE_METRICS, performance_table
+from sanpath_collectors.flasharray.tables import (
+    ARRAY_SPACE_METRICS,
+    PERFORMANCE_FIELDS,
+    SPACE_METRICS,
+    performance_table,
+)
 
 Version = tuple[int, int]
 
@@ -39,7 +44,7 @@ def _table(kind: str, *gauges: str) -> Table:
     return performance_table(kind, *_RESPONSE_FIELDS, *gauges)
 
 
-ARRAY = _table("array", "queued", *SPACE_METRICS)
+ARRAY = _table("array", "queued", *ARRAY_SPACE_METRICS)
 VOLUME = _table("volume", *SPACE_METRICS)
 HOST = _table("host")
 _PORT_METRICS = ("bytes_per_second_rx", "bytes_per_second_tx", "errors_per_second")

@@ -161,7 +161,9 @@ def _volumes(state: ArrayState, _: Version) -> list[Item]:
 
 
 def _volumes_space(state: ArrayState, _: Version) -> list[Item]:
-    return [{"name": v.name, "total": v.provisioned_bytes, "data_reduction": 1.0} for v in state.volumes]
+    full = {"data_reduction": 1.0, "thin_provisioning": 0.0}
+    sizes = {volume.name: volume.provisioned_bytes for volume in state.volumes}
+    return [{"name": name, "size": size, "total": size, **full} for name, size in sizes.items()]
 
 
 def _volumes_qos(state: ArrayState, version: Version) -> list[Item]:

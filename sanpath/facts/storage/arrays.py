@@ -222,6 +222,7 @@ def _rows(
             "san_seconds": sample.means.get(f"san_seconds_{direction}"),
             "foreign_ratio": foreign,
             "shared": None if foreign is None else foreign > 0,
+            "written_bytes": sample.last_values.get("written_bytes"),
             "data_reduction_ratio": sample.last_values.get("data_reduction_ratio"),
             "data_reduction_change": _change(
                 sample.last_values.get("data_reduction_ratio"), first_reduction.get((sample.source, sample.entity))
