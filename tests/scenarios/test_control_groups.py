@@ -28,7 +28,7 @@ Limits = Mapping[str, Mapping[str, int]]
 class Grouped(San):
     """fio on the host db7 and its sda, in the control group OWN and so in ABOVE, but not in OTHER.
 
-    `raised`: limits after the first step, where they change. `others`: path of a group → reads a second in it that
+    `raised`: limits after the first step, or from `raised_at` on, where they change. `others`: path of a group → reads a second in it that
     are not the test's; "": in no group. `is_counted`: whether io.stat is read. `addressed`: the device that the load
     names, "": none. `parts`: devices that sda is made of → their latency over that of sda. `local`: whether sda is
     local to db7, None: not known. `local_parts`: the parts that are known to be local. `idle`: another device of db7,
@@ -37,6 +37,7 @@ class Grouped(San):
 
     limits: Limits = field(default_factory=dict)
     raised: Limits = field(default_factory=dict)
+    raised_at: float | None = None
     others: Mapping[str, float] = field(default_factory=dict)
     is_counted: bool = True
     parts: Mapping[str, float] = field(default_factory=dict)
@@ -76,7 +77,7 @@ class Grouped(San):
             parts = {part: self._device(at, 1 / len(self.parts), slowness) for part, slowness in self.parts.items()}
             idle = {self.idle: self._device(0.0)} if self.idle else {}
             out.samples("db7", LUN, at, {"sda": self._device(at)} | parts | idle)
-            limits = self.raised if self.raised and at > self.steps[0].end else self.limits
+            limits = self.raised if self.raised and at > (self.raised_at or self.steps[0].end) else self.limits
             groups = {f"{path} sda": self._group(path, at) | dict(limits[path]) for path in self.limits}
             out.samples("db7", CGROUP, at, groups)
 
@@ -379,6 +380,16 @@ def test_a_limit_that_is_raised_between_steps_holds_in_each_step_as_it_was(tmp_p
         san.step(f"t{n}", n, block=8 * KIB, read=Flow(ops, n / ops), disk={"read": Flow(ops, DEVICE_SECONDS)})
     first, second = compute(san.write()).tables["control_group"].rows
     assert (first["limit_used_ratio_read"], second["limit_used_ratio_read"]) == pytest.approx((1.0, 0.5), rel=0.02)
+
+
+def test_a_limit_that_changes_within_a_step_is_said_to_change(tmp_path: Path) -> None:
+    """Half of the step with 500, half with 2,000: 1,250 on average, which was never set."""
+    san = grouped(tmp_path, {OWN: {READS: 500}}, raised={OWN: {READS: 2000}}, raised_at=30.0)
+    san.step(
+        "t64", 64, block=8 * KIB, read=Flow(1250, 64 / 1250), disk={"read": Flow(1250, DEVICE_SECONDS)}, seconds=60
+    )
+    (row,) = compute(san.write()).tables["control_group"].rows
+    assert str(row["limit"]).endswith(" on average, changed during the step to 2,000 IOPS")
 
 
 def test_nothing_separates_a_single_suspect_from_others(tmp_path: Path) -> None:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import isclose
 
 from sanpath.facts.host.disk_limits import Rates, disk_rates, limit_facts, load_rates
 from sanpath.facts.host.tested_machines import UnderTest, as_number, as_text, gauge, rate
+from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.facts.table import FactRow
 from sanpath.model import DIRECTIONS
 from sanpath.topology.topology import Topology
 
 _SAME_RATE = 0.05
 """Relative difference up to which a group carries the load: each is measured over its own windows."""
+_SAME_LIMIT = 0.01
+"""Relative difference between a limit's last value and its mean from which it was changed: sanpath's own choice."""
 _LIMITS = tuple(f"limit_{quantity}_per_second_{d}" for quantity in ("ops", "bytes") for d in DIRECTIONS)
 
 
@@ -38,7 +41,8 @@ def _row(topology: Topology, step: UnderTest, machine: str, group: str, device: 
     is_only = list(step.devices) == [device]
     rates = load_rates(step) if counted.ops is None and is_only else counted
     # There are no limits of bursts.
-    used = {name: value for name, value in limit_facts(limits, rates).items() if name != "limit_burst_used"}
+    facts = limit_facts(limits, rates, _changed(samples, limits))
+    used = {name: value for name, value in facts.items() if name != "limit_burst_used"}
     if not any(limits.values()):
         used["limit_used_ratio"] = 0.0
     path = as_text(attributes.get("path")) or ""
@@ -62,6 +66,19 @@ def _row(topology: Topology, step: UnderTest, machine: str, group: str, device: 
         "limit_foreign_ratio": _foreign_ratio(step, used, rates),
         **{f"pressure_{part}_ratio": rate(samples, f"io_pressure_{part}_seconds_total") for part in ("some", "full")},
         "busiest_utilisation": step.busiest_utilisation,
+    }
+
+
+def _changed(samples: Sequence[StepSamples], limits: Mapping[str, float | None]) -> dict[str, float]:
+    """Return the limits that are others at the end of the step than on average over it, as they are then."""
+    lasts = {
+        name: next((last for sample in samples if (last := sample.last_values.get(name)) is not None), None)
+        for name in limits
+    }
+    return {
+        name: last
+        for name, last in lasts.items()
+        if last is not None and not isclose(last, limits[name] or 0.0, rel_tol=_SAME_LIMIT)
     }
 
 

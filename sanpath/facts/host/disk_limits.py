@@ -13,6 +13,7 @@ _SUSTAINED = 1.02
 """Throughput over the sustained limit from which a burst is used: a step's mean is right to a percent or two."""
 IMPOSSIBLE_RATIO = 1.1
 """Throughput over a limit that no step shows, however short it is, if the limit is in force and counts as assumed."""
+_NONE: Mapping[str, Scalar] = {}
 _DIRECTION_WORDS = {"": "", "_read": " of reads", "_write": " of writes"}
 
 
@@ -72,9 +73,11 @@ def _summed(parts: Sequence[Mapping[Direction, float] | None]) -> Mapping[Direct
     return {d: sum(part.get(d, 0.0) for part in known) for d in DIRECTIONS}
 
 
-def limit_facts(attributes: Mapping[str, Scalar], rates: Rates) -> FactRow:
-    """Return the facts of the limits of a disk or group. Ratios are None where its throughput is not known."""
-    uses = {d: _uses(attributes, rates, d) for d in DIRECTIONS}
+def limit_facts(attributes: Mapping[str, Scalar], rates: Rates, at_end: Mapping[str, Scalar] = _NONE) -> FactRow:
+    """Return the facts of the limits of a disk or group. Ratios are None where its throughput is not known.
+
+    `at_end`: the limits that are others at the end of the step than on average over it."""
+    uses = {d: _uses(attributes, rates, d, at_end) for d in DIRECTIONS}
     reported = [use for direction_uses in uses.values() for use in direction_uses]
     highest = max(reported, key=lambda use: use.ratio, default=None)
     return {
@@ -85,14 +88,17 @@ def limit_facts(attributes: Mapping[str, Scalar], rates: Rates) -> FactRow:
     }
 
 
-def _uses(attributes: Mapping[str, Scalar], rates: Rates, direction: Direction) -> list[_Use]:
+def _uses(
+    attributes: Mapping[str, Scalar], rates: Rates, direction: Direction, at_end: Mapping[str, Scalar]
+) -> list[_Use]:
     """Return the use of each limit that holds for a direction with I/O."""
     if rates.ops is not None and not rates.ops.get(direction):
         return []
     uses = []
     for ending, directions in (("", DIRECTIONS), (f"_{direction}", (direction,))):
         for quantity in ("ops", "bytes"):
-            limit = as_number(attributes.get(f"limit_{quantity}_per_second{ending}"))
+            name = f"limit_{quantity}_per_second{ending}"
+            limit = as_number(attributes.get(name))
             burst = as_number(attributes.get(f"limit_burst_{quantity}_per_second{ending}")) or 0.0
             unit = as_number(attributes.get("limit_operation_bytes"))
             throughput = _counted(rates, quantity, directions, unit)
@@ -102,10 +108,15 @@ def _uses(attributes: Mapping[str, Scalar], rates: Rates, direction: Direction) 
                 throughput = counted_operations(rates, directions, unit, limit)
             is_burst = burst > limit and throughput > _SUSTAINED * limit
             in_force = burst if is_burst else limit
-            figure = f"{in_force:,.0f} IOPS" if quantity == "ops" else f"{in_force / 1e6:,.1f} MB/s"
-            words = f"{figure}{_DIRECTION_WORDS[ending]}{' in a burst' if is_burst else ''}"
+            words = f"{_figure(quantity, in_force)}{_DIRECTION_WORDS[ending]}{' in a burst' if is_burst else ''}"
+            if (last := as_number(at_end.get(name))) is not None:
+                words += f" on average, changed during the step to {_figure(quantity, last) if last else 'none'}"
             uses.append(_Use(words, throughput / in_force, is_burst))
     return uses
+
+
+def _figure(quantity: str, limit: float) -> str:
+    return f"{limit:,.0f} IOPS" if quantity == "ops" else f"{limit / 1e6:,.1f} MB/s"
 
 
 def counted_operations(rates: Rates, directions: Sequence[Direction], unit: float | None, limit: float) -> float:
