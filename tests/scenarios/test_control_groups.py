@@ -28,11 +28,12 @@ Limits = Mapping[str, Mapping[str, int]]
 class Grouped(San):
     """fio on the host db7 and its sda, in the control group OWN and so in ABOVE, but not in OTHER.
 
-    `raised`: limits after the first step, or from `raised_at` on, where they change. `others`: path of a group → reads a second in it that
-    are not the test's; "": in no group. `is_counted`: whether io.stat is read. `addressed`: the device that the load
-    names, "": none. `parts`: devices that sda is made of → their latency over that of sda. `local`: whether sda is
-    local to db7, None: not known. `local_parts`: the parts that are known to be local. `idle`: another device of db7,
-    which does nothing; "": none. `paths`: how many sda has, None: not known.
+    `raised`: limits after the first step, or from `raised_at` on, where they change. `others`: path of a group
+    → reads a second in it that are not the test's; "": in no group. `is_counted`: whether io.stat is read.
+    `addressed`: the device that the load names, "": none. `parts`: devices that sda is made of → their latency
+    over that of sda. `local`: whether sda is local to db7, None: not known. `local_parts`: the parts that are
+    known to be local. `idle`: another device of db7, which does nothing; "": none. `paths`: how many sda has,
+    None: not known.
     """
 
     limits: Limits = field(default_factory=dict)
