@@ -237,6 +237,11 @@ def _no_judgement(facts: Facts) -> tuple[str, str]:
             "find out why it does not answer: the kernel's log of its host, its paths, and the storage behind it",
         )
     if not facts.loads and has_generator(facts.events):
+        if any(event.name == "data-warning" and event.detail.get("code") == "trims" for _, event in facts.events):
+            return (
+                "the load only trimmed blocks, which is not read: nothing can be judged",
+                "let the load read or write as well: only reads and writes are judged",
+            )
         return (
             "the load generator was started and reported no I/O: nothing can be judged",
             "read the generator's own messages, in load/…/errors and load/…/output of the recording",

@@ -125,6 +125,19 @@ def test_the_background_of_a_host_is_not_the_test_of_a_generator_that_did_no_io(
     assert not diagnosed.verdict.bottlenecks
 
 
+def test_a_generator_that_only_trimmed_is_not_told_to_have_done_nothing(tmp_path: Path) -> None:
+    class Trimming(Killed):
+        def _load(self, out: RecordingBuilder, last: float) -> None:
+            super()._load(out, last)
+            out.event("fio", 6, "data-warning", code="trims", text="d1 has trimmed 91 times; trims are not read")
+
+    san = Trimming(tmp_path / "trims.sanpath")
+    background = Flow(6, 0.0026)
+    san.step("", 0, read=background, seconds=60, disk={"read": background})
+    verdict = diagnose(san.write()).verdict
+    assert verdict.headline == "the load only trimmed blocks, which is not read: nothing can be judged"
+
+
 def test_ios_that_hang_are_the_test_of_a_generator_that_reports_none(tmp_path: Path) -> None:
     san = Killed(tmp_path / "hangs.sanpath")
     hanging = Flow(0.2, 25.0)
