@@ -112,6 +112,14 @@ def test_a_quota_that_is_used_up_makes_the_generator_the_limit(
     assert not any(cleared.entity == "load:fio" for cleared in found.cleared)
 
 
+def test_a_quota_that_stops_the_load_in_most_periods_is_the_limit(tmp_path: Path) -> None:
+    """In a period without a core, as on a busy machine, the load uses none of its quota: 83 % of it on average,
+    and it is stopped in 83 % of the periods."""
+    found = reads(tmp_path, {OWN: Quota(0.05, 0.0415, 0.83)}, {4: 8000}, cpu=0.04)
+    assert found.verdict.kind == "generator_limited"
+    assert "CPU quota of 0.05 cores" in found.verdict.headline
+
+
 def test_more_processes_are_not_expected_to_do_more_under_a_quota_that_is_used_up(tmp_path: Path) -> None:
     """All of them share the quota. Without it, each has a core of its own."""
     quota, none = Quota(0.5, 0.499, 0.99), Quota(64.0, 0.95, 0.0)

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from math import exp, isclose, log
+from math import exp, inf, isclose, log
 from typing import cast
 
 from sanpath.facts.facts import Facts
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, number
 from sanpath.units import count, duration, iops, percent
-from sanpath.verdict.evidence.likelihoods import PROCESSOR_ERROR, busy_weight, limit_weight, run_queue_weight
+from sanpath.verdict.evidence.likelihoods import (
+    PROCESSOR_ERROR,
+    busy_weight,
+    excess_weight,
+    limit_weight,
+    run_queue_weight,
+)
 from sanpath.verdict.evidence.outstanding import saturation_weight
 from sanpath.verdict.evidence.variation import slowdown_weight
 from sanpath.verdict.hypotheses.claim import SELDOM, Claim, Evidence, Growth, conclusion_of, load_claim, weighed
@@ -39,6 +45,9 @@ _HALF_BUSY, _COST_WEIGHT, _MIN_COST_WEIGHT, _MAX_COST_WEIGHT = 0.2, 1.5, -3.0, 2
 result."""
 _SAME_RATE, _CLEARLY_FEWER = 0.03, 0.7
 """Relative difference up to which throughputs are equal, and ratio from which I/Os are clearly fewer."""
+_USUAL_STOPPED, _MAX_STOPPED_WEIGHT = 0.2, 3.0
+"""Mean share of a CPU quota's periods in which it stops a load that something else limits (exponential tail), and the
+largest weight of that share: sanpath's own choices."""
 _MAX_CORE = 3.5
 """Largest log-likelihood ratio of a full core or full processors: unrelated threads or a polling engine may fill
 them."""
@@ -121,7 +130,7 @@ def _generator(table: PlaceTable) -> Claim:
     else:
         words, weight = cpu_words, limit_weight(cpu_ratio, PROCESSOR_ERROR)
     is_shared, place, machine = cpu_ratio is None, "", None
-    of_quota = limit_weight(quota_ratio, PROCESSOR_ERROR) if quota_words else 0.0
+    of_quota = max(limit_weight(quota_ratio, PROCESSOR_ERROR), _stopped_weight(table)) if quota_words else 0.0
     of_wait, wait_words, waits_on = _waits_for_core(table)
     if quota_words and of_quota > weight:
         # All processes share a quota, and it holds them back even if cores are idle.
@@ -141,6 +150,13 @@ def _generator(table: PlaceTable) -> Claim:
     # More outstanding I/Os may mean more processes, each seen to have a core of its own.
     growth: Growth = "saturates" if is_shared else "any"
     return load_claim("generator_limited", explains, evidence, because, growth, place=place, machine=machine)
+
+
+def _stopped_weight(table: PlaceTable) -> float:
+    """Log-likelihood ratio of the share of the periods in which the quota stopped the load, -inf: not read. Each of
+    them is spent at the limit, whatever the load uses of the others, in which it may have had no core."""
+    stopped = table.facts.row_of(table.load)["cpu_throttled_ratio"]
+    return -inf if stopped is None else excess_weight(float(stopped), _USUAL_STOPPED, _MAX_STOPPED_WEIGHT)
 
 
 def _max_thread_use(table: PlaceTable, threads: float) -> float | None:
