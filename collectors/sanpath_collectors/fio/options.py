@@ -30,6 +30,7 @@ UNCACHED_ENGINES = frozenset(
 _IN_MEMORY = ("mmap", "libpmem", "dev-dax")
 """Engines that write to memory that a file is mapped to."""
 _THROTTLING = ("rate", "rate_iops", "thinktime", "latency_target")
+_TRIMS = ("trim", "randtrim")
 _NOT_ZERO = re.compile(r"[1-9]")
 _CHARACTER_DEVICE = re.compile(r"/dev/(?:sg|bsg/)[^/]+")
 """Devices on which the engine sg keeps several I/Os in flight. On block devices it waits for each I/O."""
@@ -54,12 +55,16 @@ def profile_from_options(printed: tuple[tuple[str, str], ...], processes: int, v
     files, working_set = _count_files(options, processes)
     kind = options.get("rw", "read").partition(":")[0]
     reads = read_ratio(options)
+    # With latency_target, fio chooses the depth while the job runs; iodepth is only its maximum.
+    in_flight = processes if synchronous else None if has_latency_target(options) else configured_depth
+    is_ignored = synchronous and configured_depth != processes
+    if kind in _TRIMS:  # No reads or writes are outstanding, and nothing else is read.
+        in_flight, is_ignored = 0, False
     return LoadProfile(
         engine="fio",
         engine_version=version,
-        # With latency_target, fio chooses the depth while the job runs; iodepth is only its maximum.
-        in_flight=processes if synchronous else None if has_latency_target(options) else configured_depth,
-        asked_in_flight=configured_depth if synchronous and configured_depth != processes else None,
+        in_flight=in_flight,
+        asked_in_flight=configured_depth if is_ignored else None,
         block_bytes=_block_bytes(reads, options),
         read_ratio=reads,
         random_ratio=_random_ratio(kind, options),

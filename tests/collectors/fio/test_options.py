@@ -294,3 +294,10 @@ def test_writes_with_o_sync_are_through_to_the_storage(options: dict[str, str], 
 )
 def test_engines_that_reach_their_storage_past_the_block_devices_say_so(engine: str, is_over_network: bool) -> None:
     assert result(ioengine=engine).over_network is is_over_network
+
+
+def test_a_job_that_trims_keeps_no_reads_or_writes_outstanding() -> None:
+    """Eight trims beside four reads are no load that has twelve I/Os and starts four."""
+    trims, reads = result(rw="randtrim", ioengine="libaio", iodepth="8"), result(ioengine="libaio", iodepth="4")
+    assert trims.in_flight == 0
+    assert combined_profile([trims, reads]).in_flight == 4
