@@ -158,6 +158,13 @@ def test_the_array_s_word_makes_paths_unequal(tmp_path: Path) -> None:
     assert row["non_optimised_share"] == pytest.approx(0.25)
 
 
+def test_each_step_has_the_states_that_its_paths_had_in_it(tmp_path: Path) -> None:
+    """All I/Os take the first path. The array calls it optimised in the first step and no longer in the second."""
+    states = ("active/non-optimized", "active/optimized")
+    first, second = rows(tmp_path, states=states, swapped_at=19)
+    assert (first["non_optimised_share"], second["non_optimised_share"]) == (0.0, 1.0)
+
+
 @pytest.mark.parametrize("longer", [1, 3])
 def test_the_clocks_of_paths_tell_what_a_detour_costs(tmp_path: Path, longer: int) -> None:
     states = ("active/optimized", "active/non-optimized")

@@ -140,3 +140,21 @@ def test_several_luns_use_several_links_at_once() -> None:
         assert max(weights, key=weights.__getitem__) == most_likely
     assert in_turn_weight(1.04, 3, 2) < -2
     assert in_turn_weight(1.04, 2, 2) > 0, "two may stay together"
+
+
+@pytest.mark.parametrize("first_periods", [1, 2])
+def test_ios_that_moved_to_another_path_once_do_not_use_paths_in_turn(tmp_path: Path, first_periods: int) -> None:
+    """A path fails after a third or two thirds of the only step: one link was full until then, the other is since."""
+    san = San(tmp_path, ports=[HOST_PORT, SECOND_HBA, fast(ARRAY_PORT)], one_step=True, guest_queue_depth=None)
+    counted = 0.98 * 425e6
+    ops = counted / (32 * 2076)
+    for period in range(3):
+        busy = ("fc1/7", "fc1/8") if period < first_periods else ("fc1/8", "fc1/7")
+        flow = Flow(ops, 128 / ops)
+        ports = {busy[0]: (counted, NOTHING), busy[1]: (0.0, 0.0), "fc1/1": (counted, NOTHING)}
+        array = {"read": AtArray(0.00035, san=128 / ops - 0.00045)}
+        san.step(f"p{period}", 128, read=flow, ports=ports, disk={"read": flow}, array=array)
+    found = judged(san.write())
+    assert "path_policy" not in {b.kind for b in found.verdict.bottlenecks}
+    in_turn = [suspect.probability for suspect in found.verdict.suspects if suspect.kind == "path_policy"]
+    assert sum(in_turn) < 0.5

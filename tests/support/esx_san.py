@@ -42,7 +42,8 @@ class EsxSan(San):
     dies again; `shares`: of the I/Os on each path, None: not counted.
     `counted`: kind → gauges that are the same all the time, and counters by what they grow in
     a second. `core_in`: step → how busy the busiest core of the host is in it, where `counted` says otherwise.
-    `vdisks`: virtual disk → attributes.
+    `vdisks`: virtual disk → attributes. `swapped_at`: seconds at which the two paths changed to `states`; each
+    was in that of the other before.
     """
 
     lun: Mapping[str, Scalar] = field(default_factory=dict)
@@ -55,6 +56,7 @@ class EsxSan(San):
     counted: Mapping[str, Mapping[str, Number]] = field(default_factory=dict)
     core_in: Mapping[str, float] = field(default_factory=dict)
     vdisks: Mapping[str, Mapping[str, Scalar]] = field(default_factory=dict)
+    swapped_at: float | None = None
 
     def _configuration(self, out: RecordingBuilder) -> None:
         San._configuration(self, out)
@@ -82,6 +84,9 @@ class EsxSan(San):
 
     def _host_samples(self, out: RecordingBuilder) -> None:
         last = (self.steps[-1].end if self.steps else 30.0) + 2.0
+        for path, before, after in zip(ENDS, reversed(self.states), self.states, strict=True):
+            if self.swapped_at is not None:
+                out.event("vc", self.swapped_at, "path-state", **{"path": path, "from": before, "to": after})
         operations = {step.name: sum(flow.ops for flow in step.flows.values()) for step in self.steps}
         for at in range(int(last)):
             out.poll("vc", at)

@@ -288,6 +288,8 @@ def _utilisation_facts(
         if utilisations
         else None,
         "utilisation_max": utilisations[-1] if utilisations else None,
+        "first_utilisation": _mean_of_first(judged),
+        "last_utilisation": _mean_of_first(judged[::-1]),
         "full_ratio": full,
         "full_windows_ratio": sum(s for u, s in judged if u >= FULL_RATIO * full) / sum(s for _, s in judged)
         if judged
@@ -296,6 +298,18 @@ def _utilisation_facts(
         "capacity_bytes_per_second": capacity,
         "speed": port.capacity.name if port.capacity else None,
     }
+
+
+def _mean_of_first(windows: Sequence[tuple[float, float]]) -> float | None:
+    """Return the mean of the first windows, a third of the time. None: fewer than three windows."""
+    if len(windows) < 3:
+        return None
+    most, total, length = sum(seconds for _, seconds in windows) / 3, 0.0, 0.0
+    for value, seconds in windows:
+        if length and length + seconds > most:
+            break
+        total, length = total + value * seconds, length + seconds
+    return total / length if length else None
 
 
 def _share_facts(

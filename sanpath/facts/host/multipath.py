@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from sanpath.catalogue.values import SINGLE_PATH_POLICIES
 from sanpath.facts.host.local_drives import local_drives
@@ -98,10 +99,11 @@ def multipath_rows(
             _configured_path(topology, steps, path, changed) for path in topology.related(lun, "member_of", "path")
         ]
     for step in steps:
+        name = step.load.step
         for lun in step.devices:
             attributes, paths = (
                 topology.entities[lun].attributes,
-                [_path(topology, step, item) for item in configured[lun]],
+                [_path(topology, step, _as_in(topology, item, changes, times[name])) for item in configured[lun]],
             )
             if not paths and as_number(attributes.get("paths")) is None:
                 continue
@@ -147,6 +149,22 @@ def _configured_path(
         as_bool(attributes.get("usable")),
         worked,
     )
+
+
+def _as_in(topology: Topology, path: _ConfiguredPath, changes: SourceEvents, step: Step) -> _ConfiguredPath:
+    """Return a path with the state that it had for most of a step: the inventory knows the latest one only."""
+    own = [
+        event
+        for source, event in changes
+        if topology.known_as.get((source, "path", str(event.detail.get("path")))) == path.entity
+    ]
+    if not own:
+        return path
+    own.sort(key=lambda event: event.seen)
+    limits = [step.start, *(min(max(event.seen, step.start), step.end) for event in own), step.end]
+    states = [str(own[0].detail.get("from") or ""), *(str(event.detail.get("to") or "") for event in own)]
+    lengths = [end - begin for begin, end in pairwise(limits)]
+    return replace(path, state=states[lengths.index(max(lengths))].lower())
 
 
 def _path(topology: Topology, step: UnderTest, configured: _ConfiguredPath) -> _Path:

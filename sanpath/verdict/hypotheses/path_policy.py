@@ -64,6 +64,8 @@ _UNMEASURED = "their bytes were not measured: either one path is used, or all of
 _UNMEASURED_OVERTURN = (
     "byte counters of both ports: if both are half used, the policy limits; if one is saturated, that link does",
 )
+_HANDOVER_WEIGHT = -4.0
+"""Log-odds of links used in turn if one is idle for a third of the step: sanpath's own choice, 1 to 55."""
 _SIDE_BY_SIDE_WEIGHT = -4.0
 """Log-odds of links used in turn if they once carried more together than such links can."""
 
@@ -97,6 +99,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     # If no link was counted, the claim includes the use of a single path until it fails.
     if not unmeasured or not all(row["one_path_policy"] for row in luns_with_policy):
         evidence += _policy_evidence(table, luns_with_policy, luns)
+    evidence += _handover_evidence(used, luns_with_policy)
     if len(by_host) == 1:
         evidence += _side_by_side_evidence(table, total, *_usual_total(luns, len(links)))
     entity = wait_at(table.facts, table.load, table.load.entity)
@@ -146,6 +149,23 @@ def _side_by_side_evidence(table: PlaceTable, total: float, mean: float, spread:
     if load.most_beyond(most_in_turn) > load.in_flight_measured * (load.operation_bytes or 0.0):
         words = f"for some time the load moved more than the {bandwidth(most_in_turn)} of links that are used in turn"
         yield Evidence(words, _SIDE_BY_SIDE_WEIGHT)
+
+
+def _handover_evidence(used: Sequence[PathLink], luns: Sequence[FactRow]) -> Iterator[Evidence]:
+    """Evidence against links used in turn if one is idle for the first or the last third of the step: a path failed,
+    or changed its state, and the I/Os moved. A batch of many I/Os may last as long."""
+    if any(number(row, "switch_operations") > 1 for row in luns):
+        return
+    ends = ((row, end, row[f"{end}_utilisation"]) for link in used if (row := link.row) for end in ("first", "last"))
+    idle = (
+        (row, end)
+        for row, end, part in ends
+        if part is not None and float(part) < IN_USE * number(row, "utilisation")
+    )
+    for row, end in idle:
+        words = f"{row['entity']} is idle in the {end} third of the step: the I/Os moved from link to link"
+        yield Evidence(words, _HANDOVER_WEIGHT)
+        return
 
 
 def _by_host(table: PlaceTable, links: Collection[str]) -> list[list[str]]:
