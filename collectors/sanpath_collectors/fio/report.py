@@ -37,7 +37,9 @@ _FIRST_LINES = re.compile(
     r"^[ \t]*(?:read|write|mixed) ?: (?:IOPS=[\d.]+k?, BW=|io=[\d.,]+[kMG]?B?, bw=)",
     re.MULTILINE,
 )
-_FIO_ERROR = re.compile(r"(?:error|fio): (?!pid=|terminating|connected)\S.*")
+_ENGINES_WITHOUT_STORAGE = frozenset(("cpuio", "net", "netsplice", "rdma"))
+"""Engines that burn processor time, or send data to another process of fio."""
+_FIO_ERROR = re.compile(r"(?:error|fio): (?!pid=|terminating|connected|waiting)\S.*")
 """fio's message when it does not start."""
 _WARNING_PATTERNS = {
     "load-error": re.compile(r"fio: (?:pid=\d+, err=\d+/|io_u error)"),
@@ -167,6 +169,16 @@ class Report:
         yield from self._emit_warnings()
 
     def _add_status(self, current: Status) -> Iterator[Item]:
+        without = {job.options.get("ioengine") for job in current.jobs} & _ENGINES_WITHOUT_STORAGE
+        if without:
+            text = (
+                f"jobs with ioengine={', '.join(sorted(map(str, without)))} do no I/O on storage: they are left out"
+            )
+            self._add_warning("no-storage", text)
+            jobs = tuple(job for job in current.jobs if job.options.get("ioengine") not in without)
+            if not jobs:
+                return
+            current = replace(current, jobs=jobs)
         if self._run is None:
             wall_clock: ResultClock = "local" if self._form == "normal" else "utc"
             self.clock = "elapsed" if current.time_us is None else wall_clock

@@ -214,6 +214,8 @@ class TextReports:
                 number = self._parse_number(word, column)
             if 0 <= number < VALUE_LIMIT:
                 values[column] = number
+            elif number >= VALUE_LIMIT:
+                self.remarks["impossible"] = f"{name} has {number:.2g} {column}, which no device does: it is left out"
 
     def _parse_number(self, word: str, column: str) -> float:
         """Parses a number that is abbreviated or has a decimal comma. NaN: not a number."""

@@ -26,8 +26,9 @@ _ALL_THE_TIME_PERCENT = 99.0
 """%util from which a device had I/Os outstanding for the whole interval, whose length is rounded."""
 TOTAL = "tps"
 """Operations of reads, writes and discards together."""
-VALUE_LIMIT = 1e15
-"""Larger values mean that the file is damaged."""
+VALUE_LIMIT = 1e10
+"""Larger values mean that the file is damaged, or that a driver's counters are wrong: no device does ten billion
+operations, or moves ten billion KiB, in a second."""
 
 _VIRTUAL = re.compile(r"(?:loop|ram|zram|sr|scd|fd)\d+")
 _LOOP = re.compile(r"loop\d+")

@@ -97,6 +97,16 @@ def test_each_iostat_in_a_file_begins_with_a_report_that_is_left_out() -> None:
     assert [item.values["ops_read_total"] for item in rows(items)] == [[0], [100], [200], [0], [100], [200]]
 
 
+def test_counters_that_a_driver_got_wrong_are_no_rates() -> None:
+    """A driver under development made iostat print 9.7e12 operations in a second."""
+    wrong = "sda " + " ".join(["9683204258164.84", "2420801064541.21"]) + "\n"
+    text = TITLE + "Device tps kB_read/s\n" + wrong + "sdb 100.00 800.00\n\n"
+    _, items = read(text)
+    assert "impossible" in codes(items)
+    assert [item.values["bytes_read_total"] for item in rows(items) if "sdb" in item.entity][-1][-1] == 800 * 1024
+    assert max(value or 0 for item in rows(items) for value in item.values["bytes_read_total"]) == 800 * 1024
+
+
 def test_a_clock_that_was_set_back() -> None:
     times = ("01:59:58", "01:59:59", "01:00:00", "01:59:59", "02:00:00")
     _, items = read(TITLE + "".join(report(f"01.03.2024 {time}") for time in times))

@@ -35,7 +35,13 @@ import re
 from collections.abc import Mapping
 
 from sanpath_collectors.fio.formats.command_line import parse_command_line
-from sanpath_collectors.fio.formats.normal_entry import ALL_CLIENTS, Entry, has_direction_totals
+from sanpath_collectors.fio.formats.missing_entries import GroupTotals, add_missing
+from sanpath_collectors.fio.formats.normal_entry import (
+    ALL_CLIENTS,
+    Entry,
+    has_direction_totals,
+    is_end_of_figures,
+)
 from sanpath_collectors.fio.formats.normal_header import Header, Headers
 from sanpath_collectors.fio.formats.wrapped_lines import WrappedLines, separate_figures
 from sanpath_collectors.fio.options import positive_count
@@ -79,6 +85,7 @@ class NormalText:
         self._has_whole_entry = False
         self._indentation = ""
         self._processes: int | None = None
+        self._totals = GroupTotals()
         self._broken = WrappedLines()
         self._command_jobs: Mapping[str, Mapping[str, str]] = {}
         self._next_command_jobs: Mapping[str, Mapping[str, str]] = {}
@@ -108,12 +115,15 @@ class NormalText:
             self._add_entry(fragment)
             fragment.read_line(f" {line}")
             return completed
+        self._totals.read_line(line)
         if match := _STARTED.match(line):
             self._processes = int(match[1])
         if line[:1] not in ("", " ", "\t"):
             return self._read_unindented(line)
         if not self._read_disk(line) and self._entries and not self._ended:
             self._entries[-1].read_line(line)
+        elif not self._entries and not self._has_printed and is_end_of_figures(line):
+            self.skipped_lines += 1
         return None
 
     def _read_disk(self, line: str) -> bool:
@@ -138,8 +148,10 @@ class NormalText:
         complete = [entry for entry in self._entries if entry.issued is not None]
         complete = complete or [entry for entry in self._entries if entry.has_run]
         entries = [entry for entry in complete if entry.name != ALL_CLIENTS] or complete
+        if not self._clients:
+            add_missing(entries, self._processes, len(self._headers), self._totals)
         disks, self._disks = self._disks, {}
-        self._entries, self._ended, self._processes = [], False, None
+        self._entries, self._ended, self._processes, self._totals = [], False, None, GroupTotals()
         self._known, self._printed_us = set(), {}
         if not entries:
             return None

@@ -75,7 +75,8 @@ _LATENCY = re.compile(
     rf"\s+(lat|clat|slat) \((nsec|usec|msec|sec)\)\s*: min=.*max=\s*({_NUMBER})\s*, avg=\s*({_NUMBER})\s*,"
 )
 _THROUGHPUT = re.compile(
-    rf"\s+bw \(\s*[kKMG]?i?B\s*/s\)\s*: min=.*max=\s*({_NUMBER})\s*,.*avg=\s*({_NUMBER})\s*,"
+    rf"\s+bw \(\s*[kKMG]?i?B\s*/s\)\s*: min=.*max=\s*({_NUMBER})\s*,(?:\s*per=\s*([\d.]{{1,9}})%,)?"
+    rf".*avg=\s*({_NUMBER})\s*,"
     rf" stdev=\s*({_NUMBER})(?:, samples=(\d{{1,9}}))?"
 )
 _PERCENTILES = re.compile(r"\s+(.+) percentiles \((nsec|usec|msec|sec)\):")
@@ -103,7 +104,8 @@ class _DirectionFigures:
     `moved_bytes`: bytes as printed, with an error of at most `rounding_bytes`. `ops_per_second`: the lowest and the
     highest number that is printed like this. `from_submission`: the percentiles are of the whole latency since
     submission, not of the completion latency. `completion_ns`, `submission_ns`: means of the two parts of the
-    latency. `throughput`: mean, standard deviation and maximum over `windows`.
+    latency. `throughput`: mean, standard deviation and maximum over `windows`. `share_percent`: of the throughput of
+    its group of jobs.
     """
 
     moved_bytes: float = 0.0
@@ -118,6 +120,13 @@ class _DirectionFigures:
     from_submission: bool = False
     throughput: tuple[float, float, float] | None = None
     windows: int | None = None
+    share_percent: float | None = None
+
+    def multiply(self, factor: float) -> None:
+        """Turns the figures of one process into those of as many as `factor` that are alike."""
+        self.moved_bytes, self.rounding_bytes = self.moved_bytes * factor, self.rounding_bytes * factor
+        self.ops_per_second = self.ops_per_second[0] * factor, self.ops_per_second[1] * factor
+        self.throughput = self.windows = None
 
     def estimate_ops(self, block_bytes: float | None) -> float:
         """Estimated number of I/Os: what agrees with the IOPS and with the bytes, both of which are rounded. If none
@@ -175,6 +184,7 @@ class Entry:
     _depth: int | None = None
     _counted_errors: int = 0
     _has_latency_target: bool = False
+    _lacking: str = ""
 
     @classmethod
     def parse(cls, line: str, host: str | None = None) -> Entry | None:
@@ -198,6 +208,25 @@ class Entry:
         has_latencies = any(figures.mean_ns is not None for figures in self._by_direction.values())
         has_more = has_latencies or self.issued is not None or self._cpu_percent is not None or bool(self._levels)
         return self.is_fragment and not has_more
+
+    def share_percent(self, direction: Direction) -> float | None:
+        """Share of its processes in the throughput of their group, as fio says. None: it does not, or the text ends
+        before. Before fio 3.8, an entry of several processes has the share of one of them."""
+        share = self._by_direction[direction].share_percent
+        return None if share is None else share * self.processes
+
+    def moved_bytes(self, direction: Direction) -> float:
+        """What it has moved in this direction, rounded."""
+        return self._by_direction[direction].moved_bytes
+
+    def stand_for(self, processes: int | None, text: str) -> None:
+        """Remarks that entries of its group are missing. `processes`: it stands for as many; None: for its own."""
+        self._lacking = text
+        if processes is not None:
+            factor, self.processes = processes / self.processes, processes
+            self.issued = None if self.issued is None else tuple(round(count * factor) for count in self.issued)
+            for figures in self._by_direction.values():
+                figures.multiply(factor)
 
     def expects(self, line: str) -> bool:
         """Whether a line with the figures of a direction continues this entry: this direction was not read yet, nor
@@ -322,6 +351,8 @@ class Entry:
             missing = "writes" if self._by_direction["read"].runtime_ms else "reads"
             text = f"{name} reads and writes, and the text ends before its {missing}: they are not known"
             yield "cut-mixed", text
+        if self._lacking:
+            yield "lacks-entries", self._lacking
         if self.issued is None:
             text = f"{name} has no line of the I/Os that were issued: they follow from its rates, rounded"
             yield "no-count", text
@@ -389,9 +420,10 @@ class Entry:
             else:
                 figures.max_ns, figures.mean_ns = max_ns, mean_ns
         elif match := _THROUGHPUT.match(line):
-            most, mean, deviation = (parse_abbreviated(text) for text in match.groups()[:3])
+            most, mean, deviation = (parse_abbreviated(match[number]) for number in (1, 3, 4))
             figures.throughput = mean, deviation, most
-            figures.windows = int(match[4]) if match[4] else None
+            figures.windows = int(match[5]) if match[5] else None
+            figures.share_percent = parse_abbreviated(match[2]) if match[2] else None
         elif match := _PERCENTILES.match(line):
             preferred = match[1] == "lat" or (match[1] == "clat" and not figures.from_submission)
             self._unit_ns = _UNIT_NS[match[2]] if preferred else None
@@ -433,6 +465,11 @@ class Entry:
 def has_direction_totals(line: str) -> bool:
     """Whether a line contains the totals of a direction. A copy may begin with such a line."""
     return _match_totals(line) is not None
+
+
+def is_end_of_figures(line: str) -> bool:
+    """Whether a line has the numbers of I/Os of an entry. A copy may begin between the totals and it."""
+    return _ISSUED.match(line) is not None
 
 
 def _match_totals(line: str) -> re.Match[str] | None:

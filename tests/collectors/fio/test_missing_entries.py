@@ -1,0 +1,78 @@
+"""Copies of normal text that lack entries of processes: what is there stands for all, or is said to be a part."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.collectors.fio.printed import Reported
+
+SIZES = "(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B"
+SECONDS = 30
+
+
+def entry(number: int, ops: int, share: str) -> str:
+    return (
+        f"a: (groupid=0, jobs=1): err= 0: pid={4000 + number}: Fri May 22 11:00:30 2026\n"
+        f"  read: IOPS={ops // SECONDS}, BW=1MiB/s (1MB/s)({4 * ops}KiB/{SECONDS * 1000}msec)\n"
+        "     lat (usec): min=10, max=9000, avg=2000.00, stdev=1.00\n"
+        f"   bw (  KiB/s): min= 10, max=4000, per={share}%, avg=400.00, stdev=1.00, samples=60\n"
+        f"     issued rwts: total={ops},0,0,0 short=0,0,0,0 dropped=0,0,0,0\n"
+    )
+
+
+def text(*entries: str, started: int = 4, total_kib: int | None = None, jobs: str = "a") -> str:
+    headers = "".join(f"{job}: (g=0): rw=randread, bs={SIZES}, ioengine=libaio, iodepth=8\n" for job in jobs)
+    summary = (
+        f"\nRun status group 0 (all jobs):\n   READ: bw=1MiB/s (1MB/s), io={total_kib}KiB (1MB), run=30-30msec\n"
+    )
+    begin = f"{headers}...\nfio-3.33\nStarting {started} processes\n"
+    return begin + "".join(entries) + (summary if total_kib else "")
+
+
+def of_all(reported: Reported) -> int:
+    return sum(int(reported.gained(load)["ops_read_total"]) for load in reported.rows)
+
+
+@pytest.mark.parametrize("total_kib", [None, 4 * 12_100])
+def test_the_first_of_four_processes_that_are_alike_stands_for_all(total_kib: int | None) -> None:
+    reported = Reported.of_report(text(entry(0, 3000, "24.89"), total_kib=total_kib).encode(), since=0)
+    assert of_all(reported) == 4 * 3000
+    assert reported.gained("f/a")["latency_seconds_read_total"] == pytest.approx(4 * 3000 * 0.002)
+    assert reported.reported("step-begin", "offered") == [4 * 8]
+    assert reported.reported("data-warning", "text")[0] == (
+        "the text has one entry of group 0, with 25% of what the group has moved: "
+        "its 4 processes are taken to be alike"
+    )
+
+
+def test_entries_that_are_not_alike_are_said_to_be_a_part() -> None:
+    two = text(entry(0, 3000, "20"), entry(1, 1000, "7"), total_kib=4 * 20_000)
+    reported = Reported.of_report(two.encode(), since=0)
+    assert of_all(reported) == 4000
+    assert reported.reported("data-warning", "text")[0] == (
+        "the text has 2 entries of group 0, with 20% of what the group has moved: copy all of fio's output"
+    )
+
+
+def test_a_share_alone_proves_nothing() -> None:
+    """fio prints shares of means over windows: 4 % to 77 % where one process moved all."""
+    whole = text(entry(0, 3000, "53.1"), started=1)
+    disagreeing = text(entry(0, 3000, "53.1"))
+    complete = text(entry(0, 3000, "24.9"), total_kib=4 * 3000)
+    for copied in (whole, disagreeing, complete):
+        reported = Reported.of_report(copied.encode(), since=0)
+        assert (of_all(reported), "lacks-entries" in reported.warnings) == (3000, False)
+
+
+def test_figures_of_an_entry_whose_beginning_is_missing_are_told() -> None:
+    lost = entry(0, 3000, "25").partition("     lat")[2].partition("\n")[2]
+    reported = Reported.of_report((lost + entry(1, 3000, "25")).encode(), since=0)
+    assert of_all(reported) == 3000
+    assert "no-beginning" in reported.warnings
+
+
+@pytest.mark.parametrize("engine", ["net", "netsplice", "rdma"])
+def test_a_test_of_the_network_is_none_of_storage(engine: str) -> None:
+    other = text(entry(0, 3000, "100.00"), started=1).replace("libaio", engine)
+    with pytest.raises(Exception, match=f"jobs with ioengine={engine} do no I/O on storage"):
+        Reported.of_report(other.encode(), since=0)
