@@ -1,7 +1,7 @@
 """Finds entries of jobs that a copy of fio's normal text lacks. Pure.
 
-Without group_reporting, fio prints an entry for each process. People copy the first of them, or some. Its share of the
-throughput of its group tells, or the summary of the group:
+Without group_reporting, fio prints an entry for each process. People copy the first of them, or some. Its share of
+the throughput of its group tells, or the summary of the group:
 
     Starting 4 processes
     rw: (groupid=0, jobs=1): err= 0: pid=11324: Fri Nov 20 02:53:27 2026
@@ -15,7 +15,7 @@ If all processes have one header, and the share is that of one of so many, the e
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from sanpath.model import DIRECTIONS, Direction
 from sanpath_collectors.fio.formats.normal_entry import Entry
@@ -37,6 +37,7 @@ class GroupTotals:
         self._bytes: dict[tuple[int, Direction], float] = {}
 
     def read_line(self, line: str) -> None:
+        """Reads a line of the text, if it belongs to a summary."""
         if match := _GROUP.match(line):
             self._group = int(match[1])
         elif self._group is not None and (match := _TOTAL.match(line)):
