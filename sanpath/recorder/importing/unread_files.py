@@ -16,6 +16,10 @@ _PROMETHEUS = "sanpath import prometheus reads what a server collected during th
 _BY_DEVICE = f"{_NOT_READ}; iostat -xty 1 -o JSON has each device"
 _LIVE_HOST = f"{_NOT_READ}; the source linux_host does, live"
 _LIVE_ESX = f"{_NOT_READ}; the source vsphere does, live"
+_LIVE_CEPH = f"{_NOT_READ}; the source ceph does, live"
+_LIVE_BROCADE = f"{_NOT_READ}; the sources snmp_switch and brocade_rest do, live"
+_LIVE_SWITCH = f"{_NOT_READ}; the sources snmp_switch and cisco_nxapi do, live"
+_ESXTOP_BATCH = "esxtop -b -d 2 -n 150 > esxtop.csv writes what it reads"
 _TEXTS = (
     (
         r'[ \t]*\{\s{0,80}"status"\s{0,80}:\s{0,80}"success"\s{0,80},\s{0,80}"data"\s{0,80}:',
@@ -23,15 +27,27 @@ _TEXTS = (
         _PROMETHEUS,
     ),
     (r"# (?:HELP|TYPE) [a-zA-Z_:]", "a page of a Prometheus exporter", _PROMETHEUS),
-    (r"\S+ (?:\([^)]+\) )?dm-\d+ .*\nsize=", "what multipath -ll prints", _NOT_READ),
+    (r"\S+ (?:\([^)]+\) )?dm-\d+ .*\nsize=", "what multipath -ll prints", _LIVE_HOST),
+    (r"NIC statistics:|Settings for [\w.-]+:$", "what ethtool prints", _LIVE_HOST),
+    (r"top - \d\d:\d\d:\d\d up ", "what top prints", _LIVE_HOST),
+    (
+        r"\[ *\d+\.\d+\] (?:sd \d|scsi |nvme|device-mapper: |blk_update_request: |Buffer I/O error)",
+        "the kernel's log",
+        f"{_NOT_READ}; look in it for errors of the devices of the test",
+    ),
     (r"nvme-subsys\d+ - NQN=|Node +(?:Generic +)?SN +Model ", "what nvme list prints", _LIVE_HOST),
     (r"\[\d+:\d+:\d+:\d+\] +(?:disk|enclosu|storage|cd/dvd) ", "what lsscsi prints", _LIVE_HOST),
     (r"NAME +(?:\w+ +)*MAJ:MIN ", "what lsblk prints", _LIVE_HOST),
-    (r" {3}Storage Array Type: VMW_| {3}Runtime Name: vmhba", "what esxcli storage prints", _LIVE_ESX),
+    (
+        r" {3}Storage Array Type: VMW_| {3}Runtime Name: vmhba| +Successful Commands: \d",
+        "what esxcli storage prints",
+        _LIVE_ESX,
+    ),
+    (r" *(?:ADAPTR|DEVICE|GID) .* CMDS/s ", "a copy of esxtop's screen", f"{_NOT_READ}; {_ESXTOP_BATCH}"),
     (
         r"Histogram: .*virtual machine worldGroupID",
         "what vscsiStats prints",
-        f"{_NOT_READ}; esxtop -b -d 2 -n 150 > esxtop.csv writes what it reads",
+        f"{_NOT_READ}; {_ESXTOP_BATCH}",
     ),
     (r"Pseudo name=\w", "what powermt display prints", _NOT_READ),
     (r"procs -+memory-", "what vmstat prints", _BY_DEVICE),
@@ -46,8 +62,24 @@ _TEXTS = (
     (r"#?(?: +Time| *\d\d:\d\d:\d\d(?: [AP]M)?) +UID +PID ", "what pidstat prints", _BY_DEVICE),
     (r"transaction type: |scaling factor: \d", "a result of pgbench", _BY_DEVICE),
     (r" +capacity +operations +bandwidth", "what zpool iostat prints", _BY_DEVICE),
+    (r" {2}pool: \S+\n state: ", "what zpool status prints", _BY_DEVICE),
+    (r"Tracing block (?:device )?I/O|TIME\(s\) +COMM +PID +DISK ", "what biolatency or biosnoop prints", _BY_DEVICE),
+    (r"=+ All Devices =+$", "what btt prints", _BY_DEVICE),
     (
-        r" +extended device statistics|System configuration: lcpu=| +disk\d+ .* cpu +load average| L\(q\) +ops/s ",
+        r"osd +commit_latency\(ms\)| {2}cluster:\n +id: +\S+\n +health: |NAME +WR +RD +WR_BYTES +RD_BYTES",
+        "what ceph or rbd prints",
+        _LIVE_CEPH,
+    ),
+    (
+        r"(?:AIX|SunOS|HP-UX|SCO_SV) \S+ .*\d\d/\d\d/\d\d|.*\bdevice +%busy +avque ",
+        "what sar of another system than Linux prints",
+        _BY_HAND,
+    ),
+    (
+        (
+            r" +extended device statistics|device +r/s +w/s +kr/s +kw/s |System configuration: lcpu=|"
+            r" +disk\d+ .* cpu +load average| L\(q\) +ops/s "
+        ),
         "what iostat of another system than Linux prints",
         _BY_HAND,
     ),
@@ -70,9 +102,17 @@ _TEXTS = (
     (r"[ \t]*<sysstat\s|<!DOCTYPE Configure PUBLIC [^>]{0,80}sysstat", "what sadf -x prints", _SADF),
     (r'[ \t]*"timestamp": \{"date":', "what sadf -j prints", _SADF),
     (r"AAA,progname,", "a log of nmon", f"{_NOT_READ}; iostat -xty 1 -o JSON has the same devices"),
-    (r".*\bporterrshow\b|[ \t]*frames +enc +crc", "what porterrshow prints", _NOT_READ),
-    (r".*\bportperfshow\b", "what portperfshow prints", _NOT_READ),
-    (r".*[#>] ?show interface|fc\d+/\d+ is (?:up|down|trunking)", "what show interface prints", _NOT_READ),
+    (r".*\bporterrshow\b|[ \t]*frames +enc +crc", "what porterrshow prints", _LIVE_BROCADE),
+    (r".*\bportperfshow\b", "what portperfshow prints", _LIVE_BROCADE),
+    (r".*[#>] ?portstatsshow\b|stat_wtx +\d|tim_txcrd_z +\d", "what portstatsshow prints", _LIVE_BROCADE),
+    (
+        (
+            r".*[#>] ?show interface|fc\d+/\d+ is (?:up|down|trunking)|Port +InOctets +InUcastPkts|"
+            r"(?:\w*Ethernet|port-channel)[\d/.]+ is (?:up|down|administratively)"
+        ),
+        "what show interface prints",
+        _LIVE_SWITCH,
+    ),
     (
         r"\[[^\]\n]*\]\n(?:(?:[\w-]+ *(?:=.*)?|[;#].*)?\n){0,40}(?:ioengine|rw|readwrite)=\w",
         "a job file of fio, and not its result",
@@ -99,7 +139,16 @@ _TEXTS = (
         "a summary of kbench or dbench",
         "import the output of fio behind it",
     ),
-    (r"CrystalDiskMark \d", "a result of CrystalDiskMark", _BY_HAND),
+    (r"CrystalDiskMark \d| +(?:SEQ|RND) +\d+[KM]iB \(Q= *\d", "a result of CrystalDiskMark", _BY_HAND),
+    (
+        r" +%-ile \| +Read \(ms\)",
+        "the percentiles of DiskSpd alone",
+        "import the tables above them with it, which have I/Os and bytes",
+    ),
+    (r"fio Disk Speed Tests", "a result of yabs.sh", "import the output of fio behind it"),
+    (r"CPU BOGOMIPS: +\d", "a result of pveperf", _BY_HAND),
+    (r"Windows System Assessment Tool", "a result of winsat", _BY_HAND),
+    (r'[ \t]*"tick_rate": \d', "what SPDK's bdev_get_iostat prints", _BY_HAND),
     (r"AS SSD Benchmark \d", "a result of AS SSD", _BY_HAND),
     (r" ?Device Information +: +(?:runtime\(s\) +)?IOPS ", "a result of SPDK's perf or bdevperf", _BY_HAND),
     (r"Maintaining \d+ concurrent \w+ of |Total (?:writes|reads) made: ", "a result of rados bench", _BY_HAND),
@@ -111,17 +160,25 @@ _TEXTS = (
         "what purearray monitor prints",
         f"{_NOT_READ}; a source that reads this array does, live",
     ),
-    (r"INTERFACE +VSAN +FCID +PORT NAME", "what show flogi database prints", _NOT_READ),
-    (r"switchName:\s", "what switchshow prints", _NOT_READ),
+    (r"INTERFACE +VSAN +FCID +PORT NAME", "what show flogi database prints", _LIVE_SWITCH),
+    (r"switchName:\s", "what switchshow prints", _LIVE_BROCADE),
     (r"smartctl \d+\.\d", "what smartctl prints", _NOT_READ),
-    (r"\[ *ID\] Interval +Transfer ", "a result of iperf, which tests a network", _NOT_READ),
+    (
+        r'\[ *ID\] Interval +Transfer |[ \t]*"version":\s{1,9}"iperf ',
+        "a result of iperf, which tests a network",
+        _NOT_READ,
+    ),
     (r"(?i:<!doctype html|<html\b)", "a web page", _BY_HAND),
     (r"--- .* ioping statistics ---|\S+ \S+ (?:<<<|>>>|from) /.*: request=\d", "a result of ioping", _BY_HAND),
     (r"sysbench \d+\.\d", "a result of sysbench", _BY_HAND),
-    (r"[ \t]*Iozone: Performance Test of File I/O", "a result of iozone", _BY_HAND),
+    (r"[ \t]*(?:Iozone: Performance Test of File I/O|Children see throughput for )", "a result of iozone", _BY_HAND),
     (r"IOR-\d|access,bw\(MiB/s\),", "a result of IOR", _BY_HAND),
     (r"OPERATION +RESULT TYPE|ISO Date,Label,Phase,", "a result of elbencho", _BY_HAND),
-    (r"\d+ bytes \(.*\) copied, ", "a result of dd", _BY_HAND),
+    (
+        r"\d+ bytes transferred in \d|\d+ \w+ (?:\([^()]{1,60}\) )?\w+, [\d.,e-]+ \w+, [\d.,]+ [kMGT]i?B/\w",
+        "a result of dd",
+        _BY_HAND,
+    ),
 )
 """(pattern of a line's beginning, what the file is, what to do instead)."""
 _PATTERNS = [(re.compile(f"^(?:{pattern})", re.MULTILINE), what, advice) for pattern, what, advice in _TEXTS]
