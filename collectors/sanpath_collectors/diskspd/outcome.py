@@ -98,7 +98,8 @@ class SpanOutcome:
     `stated_threads`: number of threads that DiskSpd reports; `threads`: threads with results. `interrupted_early`: it
     was interrupted before the measurement began. `missing`: which results are missing in a truncated file.
     `busy_ratio`: share of time that the processors were busy; None: unknown. `core_ratios`: the same of each
-    processor.
+    processor. `row_seconds`: duration by the rate of a thread; `lacks_totals`: the rows of a table were summed up,
+    because its total row is missing.
     """
 
     number: int
@@ -112,7 +113,9 @@ class SpanOutcome:
     totals: Directions | None = None
     percentiles: dict[str, Percentiles] = field(default_factory=dict)
     interrupted_early: bool = False
-    missing: Literal["", "latencies", "directions", "figures"] = ""
+    missing: Literal["", "latencies", "directions", "other direction", "figures"] = ""
+    row_seconds: float | None = None
+    lacks_totals: bool = False
     busy_ratio: float | None = None
     core_ratios: list[float] = field(default_factory=list)
 

@@ -224,6 +224,7 @@ class _SpanText:
         self._complete_sections: set[str] = set()
         self._sums: dict[str, Figures] = {}
         self._sum_of_targets = Figures()
+        self._rows = 0
 
     def difference_from(self, settings: Span) -> str | None:
         """What the tables contradict in the settings of a command line. None: nothing.
@@ -277,8 +278,11 @@ class _SpanText:
     @property
     def outcome(self) -> SpanOutcome:
         """The results so far."""
+        self._end_table()
         if self._complete_sections == {"Total IO"}:
             self._outcome.missing = "directions"
+        elif len(self._complete_sections & {"Read IO", "Write IO"}) == 1 and not self._table:
+            self._outcome.missing = "other direction"
         elif not {"Read IO", "Write IO"} <= self._complete_sections:
             self._outcome.missing = "figures"
         elif "AvgLat" in self._columns and "max" not in self._complete_sections:
@@ -293,7 +297,8 @@ class _SpanText:
     def read_line(self, line: str) -> None:
         """Parses one line without its indentation; unknown lines are ignored."""
         if line in _TABLES:
-            self._table, self._latencies, self._usage_column = line, None, None
+            self._end_table()
+            self._table, self._latencies, self._usage_column, self._rows = line, None, None, 0
         elif _PROCESSORS.search(line) and "Usage" in (columns := [name.strip() for name in line.split("|")]):
             self._usage_column = columns.index("Usage")
         elif self._usage_column is not None and "|" in line:
@@ -339,6 +344,10 @@ class _SpanText:
         target = self._outcome.targets.setdefault(path, TargetOutcome())
         target.size_bytes = parse_size_bytes(match[2]) if match else None
         self._outcome.threads.add(cells.get("thread", "").strip())
+        self._rows += 1
+        rate = parse_number(cells.get("I/O per s"))
+        if self._outcome.row_seconds is None and rate and (ops := parse_count(cells.get("I/Os"))):
+            self._outcome.row_seconds = ops / rate
         _add_row(target.figures[direction] if direction else self._sums.setdefault(path, Figures()), cells)
 
     def _read_total_row(self, line: str) -> None:
@@ -351,6 +360,21 @@ class _SpanText:
             self._outcome.totals = None
         if direction is None:
             _add_row(self._sum_of_targets, cells)
+        self._complete_sections.add(self._table)
+        self._table = ""
+
+    def _end_table(self) -> None:
+        """Sums up the rows of a table whose total row was not copied. With fewer rows than threads, it was cut."""
+        if not self._table or not self._rows or self._rows < (self._outcome.stated_threads or 0):
+            return
+        direction, totals = _TABLES[self._table], self._outcome.totals
+        if direction and totals is not None:
+            totals[direction] = self._outcome.sums[direction]
+        if direction is None:
+            for figures in self._sums.values():
+                self._sum_of_targets.add(figures.ops, figures.bytes, figures.mean_seconds)
+        self._outcome.seconds = self._outcome.seconds or self._outcome.row_seconds
+        self._outcome.lacks_totals = True
         self._complete_sections.add(self._table)
         self._table = ""
 

@@ -21,6 +21,8 @@ def span_remarks(span: SpanOutcome) -> Iterator[tuple[str, str]]:
     if not span.adds_up:
         text = f"{timespan}: the rows of the threads differ from the total row by more than 1 %"
         yield "rows-do-not-add-up", f"{text}: the total row is used"
+    if span.lacks_totals:
+        yield "no-totals", f"{timespan}: the row with the totals of a table is missing: its rows are summed up"
     configured, running, with_results = span.configured_threads, span.stated_threads, len(span.threads)
     if running is not None and (running != with_results or (configured is not None and configured != running)):
         expected = "an unknown number of" if configured is None else configured
@@ -40,6 +42,9 @@ def reason_without_results(span: SpanOutcome) -> tuple[str, str] | None:
     if span.missing == "directions":
         text = f"{timespan}: only the sums of reads and writes, in the table Total IO, are in the file"
         return "no-directions", f"{text}: give the tables Read IO and Write IO that follow it as well"
+    if span.missing == "other direction":
+        text = f"{timespan}: of the tables Read IO and Write IO only one is in the file, and Total IO is not"
+        return "no-directions", f"{text}: give these as well"
     if span.missing == "figures":
         return "cut-file", f"{timespan}: the file ends before its results do: they are left out"
     if not span.seconds or not span.targets:

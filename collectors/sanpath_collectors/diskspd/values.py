@@ -9,12 +9,19 @@ from datetime import UTC, datetime
 _MAX_VALUE = 2**60
 """Larger figures mean that the file is damaged. Sums of several figures below it still fit a counter."""
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+\.\d+")
+_GROUPED = re.compile(r"[1-9]\d{0,2}(?:[.,'\s]\d{1,3}){0,5}[.,'\s]\d{3}")
 _SIZE = re.compile(r"(\d{1,18}(?:[.,]\d{1,6})?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
 
 
 def parse_count(text: str | None) -> int | None:
-    """An integer that fits a counter; None for anything else."""
+    """An integer that fits a counter; None for anything else. People may have put marks into it.
+
+    >>> parse_count("10712202"), parse_count("10.712.202"), parse_count("10,712,202"), parse_count("834.98")
+    (10712202, 10712202, 10712202, None)
+    """
     digits = (text or "").strip()
+    if _GROUPED.fullmatch(digits):
+        digits = re.sub(r"\D", "", digits)
     value = int(digits) if digits.isascii() and digits.isdecimal() and len(digits) < 20 else _MAX_VALUE
     return value if value < _MAX_VALUE else None
 

@@ -8,6 +8,7 @@ db1: Linux 5.14.0 (db1)        pdsh
 2026-05-22T14:30:05.731Z Linux 5.14.0 (db1)        kubectl logs --timestamps
 [pod/test-7xk2p/fio] Linux 5.14.0 (db1)            kubectl logs --prefix
 ESC[32;22msdaESC[0m  0.00      iostat, to a terminal
+`Linux 5.14.0 (db1)`           Markdown whose author made each line code, with **`parts`** in bold type
 """
 
 from __future__ import annotations
@@ -39,6 +40,9 @@ _UP_TO_DELIMITER = re.compile(rb".*[|\]:>]", re.DOTALL)
 """A log ends its prefix with a delimiter. The columns of a report that begins with times have none."""
 _COLOUR = re.compile(rb"\x1b\[[0-?]*[ -/]*[@-~]")
 """A control sequence of a terminal (ECMA-48, CSI)."""
+_CODE_LINE = re.compile(rb"[ \t]*(?:[*_]{0,3}`[^`]+`[*_]{0,3}[ \t]*)+")
+"""A line that consists of code in Markdown. A fence of three marks has nothing between them."""
+_CODE_MARKS = re.compile(rb"[*_]{0,3}`[*_]{0,3}")
 
 
 class LineCleaner:
@@ -55,6 +59,7 @@ class LineCleaner:
         self.removed_prefix = ""
         self._colour = _COLOUR if _COLOUR.search(head) else None
         lines = [line for line in self._remove_colour(head).splitlines() if line.strip()]
+        self._code = _CODE_MARKS if sum(map(bool, map(_CODE_LINE.fullmatch, lines))) >= _MIN_LINES else None
         self._prefix = _QUOTES if _has_quotation(lines) else None
         if self._prefix is None and len(lines) >= _MIN_LINES:
             # The last line may be cut.
@@ -65,7 +70,7 @@ class LineCleaner:
     @property
     def changes_nothing(self) -> bool:
         """Whether there is nothing to remove."""
-        return self._prefix is None and self._colour is None and not self._has_cr_line_ends
+        return self._prefix is self._colour is self._code is None and not self._has_cr_line_ends
 
     def normalise_line_ends(self, text: bytes) -> bytes:
         """Return a part of the text with LF instead of CR."""
@@ -74,6 +79,7 @@ class LineCleaner:
     def clean(self, text: bytes) -> bytes:
         """Return complete lines without prefix and colours, and with LF as line end."""
         text = self._remove_colour(self.normalise_line_ends(text))
+        text = text if self._code is None else self._code.sub(b"", text)
         return text if self._prefix is None else self._prefix.sub(b"", text)
 
     def wrap(self, file: IO[bytes]) -> IO[bytes]:

@@ -210,6 +210,35 @@ def test_command_line(line: str, in_flight: int, random: float, reads: float, di
     assert profile.fill == fill
 
 
+TABLE = """\
+        {name} IO
+        thread |       bytes     |     I/Os     |    MiB/s   |  I/O per s |  AvgLat  | LatStdDev |  file
+        ------------------------------------------------------------------------------------------------
+             0 |      4096000000 |    1.000.000 |      65.10 |   16666.67 |    0.900 |     0.185 | T:\\a.dat (10GB)
+             1 |      8192000000 |    2,000,000 |     130.21 |   33333.33 |    0.300 |     0.185 | T:\\a.dat (10GB)
+        """
+
+
+def test_rows_without_a_total_row_are_summed_up() -> None:
+    """People also group digits, and leave out everything but the rows."""
+    items = read((TABLE.format(name="Read") + TABLE.format(name="Write")).encode())
+    row = [item for item in items if isinstance(item, Rows) and item.table.kind == "load"][-1].values
+    assert row["ops_read_total"] == row["ops_write_total"] == [3_000_000]
+    assert row["latency_seconds_read_total"] == [pytest.approx((0.9 + 0.6) * 1e12, rel=1e-6)]
+    assert "no-totals" in codes(items)
+
+
+def test_a_table_with_fewer_rows_than_threads_was_cut() -> None:
+    text = "thread count:   3\n" + TABLE.format(name="Read") + TABLE.format(name="Write")
+    with pytest.raises(CollectorError, match="ends before its results"):
+        read(f"Results for timespan 1:\n{text}".encode())
+
+
+def test_a_table_of_one_direction_alone_is_not_all_of_a_load() -> None:
+    with pytest.raises(CollectorError, match="only one is in the file, and Total IO is not"):
+        read(TABLE.format(name="Read").encode())
+
+
 def test_figures_that_are_cut_off_are_left_out() -> None:
     text = POWERSHELL.decode("utf-16")
     items = read(text[: text.rindex("Total IO")].encode())

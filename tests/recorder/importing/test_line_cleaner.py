@@ -32,6 +32,12 @@ def log(text: bytes = REPORT) -> bytes:
     return b"".join(b"20:22:%02d DEBUG| [stdout] %s\n" % (second, line) for second, line in enumerate(lines))
 
 
+def in_code() -> bytes:
+    """As a page's author who makes each line code, and a figure bold."""
+    lines = [b"`%s`" % line if line else b"" for line in REPORT.replace(b"2.00", b"`**`2.00`**`").splitlines()]
+    return b"\n".join(lines) + b"\n"
+
+
 def timed(mark: bytes) -> bytes:
     lines = enumerate(REPORT.splitlines())
     return b"".join((mark % second + line).rstrip() + b"\n" for second, line in lines)
@@ -46,13 +52,14 @@ def timed(mark: bytes) -> bytes:
         (in_front(b"2026-01-31 14:30:05,123 iostat[4711]: "), "iostat[4711]:"),
         (REPORT.replace(b"sda", b"\x1b[32;22msda\x1b[0m").replace(b"   3.00", b"   \x1b[31;1m3.00\x1b[0m"), ""),
         (in_front(b"db1: \x1b[1m"), "db1:"),
+        (in_code(), ""),
         (timed(b"2026-01-31T14:30:%02d.731408215Z "), ""),
         (timed(b"2026-01-31T14:30:%02d+01:00 "), ""),
         (timed(b"[2026-01-31T14:30:%02d.731Z] "), ""),
         (in_front(b"[pod/test-7xk2p/fio] "), "[pod/test-7xk2p/fio]"),
         (b"Attaching to db_1\n" + in_front(b"db_1  | ", REPORT * 4), "db_1  |"),
     ],
-    ids=["mail", "pdsh", "log", "syslog", "colours", "both", "kubectl", "zone", "pipeline", "pod", "compose"],
+    ids=["mail", "pdsh", "log", "syslog", "colours", "both", "code", "kubectl", "zone", "pipeline", "pod", "compose"],
 )
 @pytest.mark.parametrize("packed", [bytes, gzip.compress], ids=["plain", "packed"])
 def test_what_is_in_front_of_lines_is_removed(

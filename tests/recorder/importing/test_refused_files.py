@@ -64,7 +64,7 @@ def test_a_command_that_imports_nothing_names_each_file(tmp_path: Path) -> None:
             "is a copy of esxtop's screen:",
         ),
         (b"stat_wtx     1214429676  4-byte words transmitted\n", "is what portstatsshow prints: sanpath does not"),
-        (b"NIC statistics:\n     rx_packets: 1234\n", "is what ethtool prints:urce"),
+        (b"NIC statistics:\n     rx_packets: 1234\n", "is what ethtool prints: sanpath does not read it"),
         (
             b"Ethernet1/1 is up\nadmin state is up\n",
             "is what show interface prints:",
