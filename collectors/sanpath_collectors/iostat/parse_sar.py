@@ -29,11 +29,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from sanpath.plugin import Table
 from sanpath_collectors.iostat.directions import split_operations
 from sanpath_collectors.iostat.parse import CORES, TITLE
 from sanpath_collectors.iostat.report import VALUE_LIMIT, Report, Values
 from sanpath_collectors.iostat.tables import HBA, HOST, LUN
-from sanpath_collectors.iostat.times import StampReader
+from sanpath_collectors.iostat.times import Stamp, StampReader
 
 _TIME_SEPARATOR = r"(?:[:.]|[^\W\d_] ?)"
 _ROW = re.compile(
@@ -41,6 +42,8 @@ _ROW = re.compile(
 )
 """Groups: the time, and the columns. Chinese, Japanese and Korean have words for hours, minutes and seconds
 (01時18分19秒), and India's English a time zone (01:18:19 AM IST)."""
+_MEAN_ROW = re.compile(r"[^\W\d][^\d:：]{0,30}[:：]\s+(\S.*)")
+"""A row of the means that sar prints at its end: "Average:", in the words of a language."""
 _CURRENT_NAMES = {"rd_sec/s": "rsec/s", "wr_sec/s": "wsec/s"}
 _READS, _WRITES = ("rkB/s", "rsec/s"), ("wkB/s", "wsec/s")
 _USED_COLUMNS = frozenset(
@@ -60,13 +63,26 @@ _MAX_LINE_LENGTH = 1 << 16
 def parse_header(line: str) -> list[str] | None:
     """The columns in the header of one of these tables, without its time; None: another line."""
     match = _ROW.fullmatch(line.strip())
-    words = match[2].split() if match else []
+    return _columns_of(match[2]) if match else None
+
+
+def parse_mean_header(line: str) -> list[str] | None:
+    """The columns in the header of the means of one of these tables; None: another line."""
+    match = _MEAN_ROW.fullmatch(line.strip())
+    return _columns_of(match[1]) if match else None
+
+
+def _columns_of(text: str) -> list[str] | None:
+    words = text.split()
     is_table = any(column in words and names in (words[0], words[-1]) for names, column in _MARKER_COLUMNS.items())
     return [_CURRENT_NAMES.get(word, word) for word in words] if is_table else None
 
 
 class SarReports:
-    """Splits a growing text into reports. `remarks`: code → text of a warning about the file."""
+    """Splits a growing text into reports. `remarks`: code → text of a warning about the file.
+
+    The means at the end are used only if nothing else was copied.
+    """
 
     def __init__(self) -> None:
         self.remarks: dict[str, str] = {}
@@ -80,6 +96,8 @@ class SarReports:
         self._time = ""
         self._report: Report | None = None
         self._report_remarks: dict[str, str] = {}
+        self._means: list[Report] = []
+        self._mean_columns: list[str] = []
 
     def feed(self, text: str) -> Iterator[Report]:
         """Yields the reports that are complete now."""
@@ -94,6 +112,10 @@ class SarReports:
         last_line, self._buffer = self._buffer.strip(), ""
         yield from self._read_line(last_line)
         yield from self._end_report()
+        if self._means and not self._stamps:
+            self.remarks |= self._report_remarks
+            self.remarks["only-means"] = "only sar's means are in it: its changes in time are not known"
+            yield from self._means
 
     def _read_line(self, line: str) -> Iterator[Report]:
         if "(" in line and (title := TITLE.match(line)):
@@ -109,20 +131,34 @@ class SarReports:
                 yield self._begin_report(line)
         elif (row := _ROW.fullmatch(line)) is None:
             self._columns = [] if not line else self._columns
+            if not self._stamps and (mean := _MEAN_ROW.fullmatch(line)):
+                self._read_mean(mean[1])
         elif self._columns:
             if self._report is None or row[1] != self._time:
                 yield from self._end_report()
                 self._report = self._begin_report(line)
-            self._read_row(self._report, row[2].split())
+            self._read_row(self._report, row[2].split(), self._columns)
+
+    def _read_mean(self, text: str) -> None:
+        """Reads a row of means, or the header above them."""
+        if columns := _columns_of(text):
+            self._mean_columns = columns
+            table = next(table for name, table in _TABLES.items() if name in columns)
+            self._means.append(self._new_report(None, columns, table))
+        elif self._means:
+            self._read_row(self._means[-1], text.split(), self._mean_columns)
 
     def _begin_report(self, line: str) -> Report:
         """A new report with the time of a line."""
         row = _ROW.fullmatch(line)
         self._time = row[1] if row else ""
-        columns = tuple(column for column in self._columns if column in _USED_COLUMNS)
         stamp = self._stamps[self._table.kind].read(f"Time: {self._time}")
-        derived_columns = ("r/s", "w/s", "r_await", "w_await") if self._table is LUN else ()
-        return Report(False, self._node, stamp, (*derived_columns, *columns), cores=self._cores, table=self._table)
+        return self._new_report(stamp, self._columns, self._table)
+
+    def _new_report(self, stamp: Stamp | None, columns: list[str], table: Table) -> Report:
+        used = tuple(column for column in columns if column in _USED_COLUMNS)
+        derived = ("r/s", "w/s", "r_await", "w_await") if table is LUN else ()
+        return Report(False, self._node, stamp, (*derived, *used), cores=self._cores, table=table)
 
     def _end_report(self) -> Iterator[Report]:
         report, self._report = self._report, None
@@ -130,12 +166,12 @@ class SarReports:
             self.remarks |= self._report_remarks
             yield report
 
-    def _read_row(self, report: Report, words: list[str]) -> None:
-        if len(words) != len(self._columns):
-            text = f"a line has {len(words)} values for {len(self._columns)} columns: {' '.join(words)[:80]!r}"
+    def _read_row(self, report: Report, words: list[str], columns: list[str]) -> None:
+        if len(words) != len(columns):
+            text = f"a line has {len(words)} values for {len(columns)} columns: {' '.join(words)[:80]!r}"
             self._report_remarks["damaged-line"] = text
             return
-        by_column = dict(zip(self._columns, words, strict=True))
+        by_column = dict(zip(columns, words, strict=True))
         values = {column: number for column, word in by_column.items() if (number := _parse_number(word)) is not None}
         used = {column: value for column, value in values.items() if column in _USED_COLUMNS}
         if report.table is HBA:

@@ -28,7 +28,7 @@ from sanpath_collectors.iostat.counters import Counters, choose_rates
 from sanpath_collectors.iostat.directions import lacks_directions, split_operations
 from sanpath_collectors.iostat.parse import TITLE, TextReports, parse_header
 from sanpath_collectors.iostat.parse_json import JsonReports
-from sanpath_collectors.iostat.parse_sar import SarReports
+from sanpath_collectors.iostat.parse_sar import SarReports, parse_mean_header
 from sanpath_collectors.iostat.parse_sar import parse_header as parse_sar_header
 from sanpath_collectors.iostat.ports import estimate_link_speed
 from sanpath_collectors.iostat.report import Report, Values, busiest_core, busy_ratio, unanswered
@@ -88,7 +88,7 @@ class IostatResult(ResultReader):
         if _JSON.search(text):
             return _SADF.search(text) is None
         lines = [line for line in text.splitlines() if line.strip()]
-        return any(parse_header(line) or parse_sar_header(line) for line in lines) or (
+        return any(parse_header(line) or parse_sar_header(line) or parse_mean_header(line) for line in lines) or (
             len(lines) == 1 and TITLE.match(lines[0]) is not None
         )
 
@@ -145,6 +145,8 @@ class IostatResult(ResultReader):
             return form
         # iostat and sar write the same title.
         is_text = any(map(parse_header, lines))
+        if last and not is_text and any(map(parse_mean_header, lines)):
+            return SarReports()
         return TextReports() if is_text or last or len(self._text) > _MAX_TEXT_BEFORE else None
 
     def _add_report(self, report: Report) -> Iterator[Item]:

@@ -97,6 +97,21 @@ def test_each_iostat_in_a_file_begins_with_a_report_that_is_left_out() -> None:
     assert [item.values["ops_read_total"] for item in rows(items)] == [[0], [100], [200], [0], [100], [200]]
 
 
+@pytest.mark.parametrize("mean", ["Average:", "Durchschn.:", "Moyenne :", "平均值："])
+def test_the_means_of_sar_are_used_if_nothing_else_was_copied(mean: str) -> None:
+    text = f"""a benchmark:
+{mean}  DEV       tps  rd_sec/s  wr_sec/s  avgrq-sz  avgqu-sz     await     svctm     %util
+{mean}  sda     80.00      0.00  16000.00    200.00      1.00     12.50      9.95     82.64
+"""
+    assert IostatResult.recognises(text.encode(), "a.txt")
+    _, items = read(text)
+    assert {"only-means", "interval-unknown"} <= {*codes(items)}
+    last = rows(items)[-1].values
+    assert (last["ops_write_total"], last["bytes_write_total"]) == ([80], [16000 * 512])
+    timed = "14:30:01  DEV tps rd_sec/s wr_sec/s await\n14:30:02  sda 10.00 0.00 800.00 1.00\n\n" + text
+    assert [item.values["ops_write_total"] for item in rows(read(timed)[1])] == [[0], [10]]
+
+
 def test_counters_that_a_driver_got_wrong_are_no_rates() -> None:
     """A driver under development made iostat print 9.7e12 operations in a second."""
     wrong = "sda " + " ".join(["9683204258164.84", "2420801064541.21"]) + "\n"
