@@ -12,6 +12,7 @@ from sanpath.summary.step_figures import in_flight
 from sanpath.topology.paths import placed_loads
 from sanpath.topology.topology import Topology
 from sanpath.units import count
+from sanpath.verdict.hypotheses.processors import COSTLY_PATH
 
 _ACTION_BY_VERDICT: Mapping[str, str] = {
     "concurrency_limited": "Run the test with more outstanding I/Os",
@@ -22,6 +23,10 @@ _OVERLAP_FLUSHES = (
     "Run the test with more processes, so that their flushes overlap; one alone needs storage that flushes faster"
 )
 _MORE_THREADS = "Run the test with more threads"
+_LESS_PER_IO = (
+    "Find what makes an I/O so costly: an emulated disk controller (IDE, SATA; virtio, PVSCSI or NVMe instead), a "
+    "filter, encryption"
+)
 _RAISE_LIMIT = "Raise or remove the limit of {name}"
 _WAITS_IN_DEVICE = "Find what holds I/Os back between {device} and its parts"
 _ACTION_BY_BOTTLENECK: Mapping[str, str] = {
@@ -49,6 +54,8 @@ def own_action(verdict: Verdict, topology: Topology, step: StepResult | None) ->
     first_suspect = next(iter(verdict.suspects), None)
     if verdict.kind == "generator_limited" and first_suspect is not None and first_suspect.machine is not None:
         return f"Stop other work on {first_suspect.place}, or use more or faster ones"
+    if verdict.kind == "generator_limited" and first_suspect is not None and first_suspect.place == COSTLY_PATH:
+        return _LESS_PER_IO
     if verdict.kind == "concurrency_limited" and step is not None and step.in_flight.flushes > in_flight(step):
         return _OVERLAP_FLUSHES
     if verdict.kind == "concurrency_limited" and not sets_depth(topology, placed_loads(topology)):

@@ -38,6 +38,11 @@ _USUAL_COST_SECONDS = 4e-6
 _COST_LOG_ERROR, _RUNS_MEANWHILE = log(2), 0.3
 """Standard error of its natural logarithm, and the smallest share of the time in which a polling thread runs while
 its I/O is in the device."""
+_COSTLY_SECONDS, _MAX_COSTLY_BYTES = 50e-6, 65_536.0
+"""Processor time of an I/O from which it is the operating system's, five times what is usual, and the largest size at
+which it is no copying or encryption. Emulated IDE and SATA controllers of virtual machines cost 100 to 250
+microseconds."""
+COSTLY_PATH = "the path of each I/O through the operating system"
 _MIN_CORE_WAIT_RATIO = 0.05
 """Share of the time waiting for a core from which other programs take part of that core: sanpath's own choice."""
 _HALF_BUSY, _COST_WEIGHT, _MIN_COST_WEIGHT, _MAX_COST_WEIGHT = 0.2, 1.5, -3.0, 2.0
@@ -109,6 +114,7 @@ def _generator(table: PlaceTable) -> Claim:
     (cpu_ratio, cpu_words), (quota_ratio, quota_words) = _thread_use(table), quota_used(table.facts, table.load)
     # Above the first clock below the load (the host's or the array's), an I/O waits for the generator's own thread.
     # Without such a clock, only a thread seen to be busy or throttled explains it.
+    is_shared, place, machine = cpu_ratio is None, "", None
     is_timed = bool(table.segments) and (
         table.segments[0].kind != "below" or cpu_ratio is not None or bool(quota_words)
     )
@@ -121,6 +127,8 @@ def _generator(table: PlaceTable) -> Claim:
             weight += min(_MAX_CORE, busy_weight(most_used))
             if threads > 1 and len(table.load.jobs) <= 1:
                 words = f"its {count(threads)} threads used {percent(most_used)} of a core each at most, on average"
+                if (cost := _high_cost(table, most_used * threads)) is not None:
+                    words, place = f"{words}, {duration(cost)} for each I/O", COSTLY_PATH
         else:
             ops = table.facts.ops_per_second_in(table.load.step)
             if threads:
@@ -129,7 +137,6 @@ def _generator(table: PlaceTable) -> Claim:
                 words, weight = f"its threads start {iops(ops)} together", of_one_thread
     else:
         words, weight = cpu_words, limit_weight(cpu_ratio, PROCESSOR_ERROR)
-    is_shared, place, machine = cpu_ratio is None, "", None
     of_quota = max(limit_weight(quota_ratio, PROCESSOR_ERROR), _stopped_weight(table)) if quota_words else 0.0
     of_wait, wait_words, waits_on = _waits_for_core(table)
     if quota_words and of_quota > weight:
@@ -157,6 +164,14 @@ def _stopped_weight(table: PlaceTable) -> float:
     them is spent at the limit, whatever the load uses of the others, in which it may have had no core."""
     stopped = table.facts.row_of(table.load)["cpu_throttled_ratio"]
     return -inf if stopped is None else excess_weight(float(stopped), _USUAL_STOPPED, _MAX_STOPPED_WEIGHT)
+
+
+def _high_cost(table: PlaceTable, cores: float) -> float | None:
+    """Processor time of each I/O in seconds, if it is more than a generator takes. `cores`: used by all threads.
+    None: it is usual, or I/Os are large."""
+    load, ops = table.load, table.facts.ops_per_second_in(table.load.step)
+    is_small = 0 < load.bytes_per_second <= _MAX_COSTLY_BYTES * load.ops_per_second
+    return cores / ops if is_small and ops and cores / ops >= _COSTLY_SECONDS else None
 
 
 def _max_thread_use(table: PlaceTable, threads: float) -> float | None:

@@ -11,6 +11,9 @@ from sanpath.diagnosis.model import Diagnosis
 from sanpath.facts.facts import Facts
 from sanpath.recorder.importing.importer import ImportRequest, import_file
 from sanpath.recording.reading.recording import Recording
+from sanpath.summary.summarise import summary
+from sanpath.topology.resolve import resolve
+from sanpath.verdict.hypotheses.processors import COSTLY_PATH
 
 TEXT = """\
 Command Line: diskspd -d60 -w0 -r -t1 -o16 -b8K -Sh -L X:\\a.dat
@@ -61,6 +64,17 @@ total:
 """
 
 
+def costly(options: str) -> str:
+    """Two threads on two of four cores, full, which do 2,500 I/Os a second each: 0.4 ms of a core for each I/O."""
+    text = TEXT.replace("{core}", "99.00").replace("{mean}", "50.50").replace("   1|   2.00%", "   1|  99.00%")
+    text = text.replace("-t1 -o16", options).replace("thread count:           1", "thread count:           2")
+    text = text.replace("1200000", " 300000").replace("20000.00", " 5000.00").replace("156.25", " 39.06")
+    text = text.replace("9830400000", "2457600000").replace("0.800 |", "3.200 |")
+    rows = [line for line in text.splitlines() if line.startswith("     0 |") and "39.06" in line]
+    half = rows[0].replace("2457600000", "1228800000").replace(" 300000", " 150000").replace(" 5000.00", " 2500.00")
+    return text.replace(rows[0], f"{half}\n{half.replace('     0 |', '     1 |', 1)}")
+
+
 def judged(folder: Path, core: float, host: str | None, threads: int = 1) -> tuple[Facts, Diagnosis]:
     """A timespan in which one of four cores was so busy. Of several threads, each did as much as the others, and the
     result names its machine, w7."""
@@ -107,3 +121,29 @@ def test_threads_that_do_as_much_do_not_fill_one_core_alone(tmp_path: Path) -> N
     first = diagnosis.verdict.suspects[0]
     assert (first.kind, first.entity) == ("core", "host:w7")
     assert sum(s.probability for s in diagnosis.verdict.suspects if s.verdict == "generator_limited") < 0.1
+
+
+def first_action(folder: Path, options: str) -> tuple[Diagnosis, str | None]:
+    (file := folder / "result.txt").write_text(costly(options))
+    import_file(ImportRequest(file, folder / "b.sanpath", host="w7"))
+    recording = Recording(folder / "b.sanpath")
+    diagnosis = conclude(recording, *judge_recording(recording))
+    return diagnosis, summary(diagnosis, resolve(recording.inventory())).action
+
+
+def test_threads_that_fill_cores_with_few_ios_point_to_what_each_io_costs(tmp_path: Path) -> None:
+    """More processes would share the same cores: an emulated controller, or a filter, takes the time."""
+    diagnosis, action = first_action(tmp_path, "-t2 -o64")
+    first = diagnosis.verdict.suspects[0]
+    assert (first.verdict, first.place) == ("generator_limited", COSTLY_PATH)
+    assert first.because[0].startswith(
+        "its 2 threads used 99.0 % of a core each at most, on average, 0.40 ms for each I/O"
+    )
+    assert (action or "").startswith("Find what makes an I/O so costly")
+
+
+def test_a_load_that_does_not_keep_what_it_was_asked_for_is_not_asked_for_less(tmp_path: Path) -> None:
+    diagnosis, _ = first_action(tmp_path, "-t2 -o64")
+    texts = [each.text for each in diagnosis.verdict.experiments]
+    assert not any("with 32 outstanding" in text for text in texts)
+    assert any(text.startswith("repeat the step with twice as many threads, as these do not keep") for text in texts)
