@@ -45,6 +45,23 @@ def test_the_first_of_four_processes_that_are_alike_stands_for_all(total_kib: in
     )
 
 
+def test_jobs_that_differ_in_their_names_alone_are_alike() -> None:
+    reported = Reported.of_report(text(entry(0, 3000, "49.8"), started=2, jobs="ab").encode(), since=0)
+    assert of_all(reported) == 2 * 3000
+
+
+def test_a_summary_of_processes_as_fast_as_each_other_tells_their_number() -> None:
+    """The text begins within an entry: what fio started is not known."""
+    rates = "bw=1139MiB/s (1195MB/s), 281MiB/s-291MiB/s (294MB/s-305MB/s)"
+    copied = entry(3, 4096, "24.69") + (
+        f"     latency   : target=0, window=0, percentile=100.00%, depth=16\n\n"
+        f"Run status group 0 (all jobs):\n   READ: {rates}, io=64.0MiB (67MB), run=15218-15249msec\n"
+    )
+    reported = Reported.of_report(copied.encode(), since=0)
+    assert of_all(reported) == 4 * 4096
+    assert "its 4 processes are taken to be alike" in str(reported.reported("data-warning", "text")[0])
+
+
 def test_entries_that_are_not_alike_are_said_to_be_a_part() -> None:
     two = text(entry(0, 3000, "20"), entry(1, 1000, "7"), total_kib=4 * 20_000)
     reported = Reported.of_report(two.encode(), since=0)

@@ -10,6 +10,7 @@ the throughput of its group tells, or the summary of the group:
        READ: bw=112MiB/s (117MB/s), 27.9MiB/s-28.1MiB/s (29.2MB/s-29.4MB/s), io=6690MiB (7015MB), run=60006-60009msec
 
 If all processes have one header, and the share is that of one of so many, the entries that are there stand for all.
+So they do if the slowest and the fastest process of the summary are nearly as fast.
 """
 
 from __future__ import annotations
@@ -22,7 +23,10 @@ from sanpath_collectors.fio.formats.normal_entry import Entry
 from sanpath_collectors.fio.formats.normal_header import parse_rounded_bytes
 
 _GROUP = re.compile(r"Run status group (\d{1,9})")
-_TOTAL = re.compile(r"\s*(READ|WRITE): (?:bw=.*\b)?io=([\d.]{1,15}[kKMGTP]?i?B?)\b")
+_SIZE = r"([\d.]{1,15}[kKMGTP]?i?B?)"
+_TOTAL = re.compile(rf"\s*(READ|WRITE): (?:bw=.*\b)?io={_SIZE}\b")
+_RATES = re.compile(rf".*: bw={_SIZE}/s .*?, {_SIZE}/s-{_SIZE}/s ")
+"""Throughput of a group, and that of its slowest and its fastest process."""
 _MIN_COMPLETE_RATIO = 0.8
 """Share of the bytes of a group from which its entries are complete: both are rounded. sanpath's own choice."""
 _MAX_DIFFERENCE = 0.1
@@ -35,6 +39,7 @@ class GroupTotals:
     def __init__(self) -> None:
         self._group: int | None = None
         self._bytes: dict[tuple[int, Direction], float] = {}
+        self._processes: dict[int, int] = {}
 
     def read_line(self, line: str) -> None:
         """Reads a line of the text, if it belongs to a summary."""
@@ -44,6 +49,14 @@ class GroupTotals:
             moved_bytes = parse_rounded_bytes(match[2], binary="bw=" not in line)[0]
             if moved_bytes:
                 self._bytes[self._group, "read" if match[1] == "READ" else "write"] = moved_bytes
+            if rates := _RATES.match(line):
+                total, slowest, fastest = (parse_rounded_bytes(text)[0] or 0.0 for text in rates.groups())
+                if slowest and fastest - slowest <= _MAX_DIFFERENCE * fastest:
+                    self._processes[self._group] = round(2 * total / (slowest + fastest))
+
+    def processes(self, group: int) -> int | None:
+        """Number of processes of a group that are alike. None: there is no summary of it, or they are not."""
+        return self._processes.get(group)
 
     def share(self, entries: Sequence[Entry]) -> float | None:
         """Share of all entries of a group in what it has moved. None: there is no summary of it."""
@@ -52,10 +65,10 @@ class GroupTotals:
         return max(shares, default=None)
 
 
-def add_missing(entries: Sequence[Entry], started: int | None, jobs: int, totals: GroupTotals) -> None:
+def add_missing(entries: Sequence[Entry], started: int | None, alike: bool, totals: GroupTotals) -> None:
     """Lets the entries of a run stand for those of their group that are missing, or remarks that these are.
 
-    `started`: number of processes of the run; None: not known. `jobs`: number of the headers in the text.
+    `started`: number of processes of the run; None: not known. `alike`: whether all jobs of the run are.
     """
     if started is not None and sum(entry.processes for entry in entries) >= started:
         return
@@ -67,17 +80,18 @@ def add_missing(entries: Sequence[Entry], started: int | None, jobs: int, totals
         share = share if is_known else _printed_share(members)
         if not share or share >= _MIN_COMPLETE_RATIO:
             continue
-        expected = printed / started if started else 0.0
-        are_alike = jobs == 1 and abs(share - expected) <= _MAX_DIFFERENCE * expected
+        number_alike = started if alike else totals.processes(group)
+        expected = printed / number_alike if number_alike else 0.0
+        are_alike = abs(share - expected) <= _MAX_DIFFERENCE * expected
         # Shares that fio prints are of means over windows: alone they prove nothing.
         if not is_known and not are_alike:
             continue
         number = "one entry" if len(members) == 1 else f"{len(members)} entries"
         missing = f"the text has {number} of group {group}, with {share:.0%} of what the group has moved"
         for entry in members:
-            if are_alike and started is not None and started % printed == 0:
-                text = f"{missing}: its {started} processes are taken to be alike"
-                entry.stand_for(started // printed * entry.processes, text)
+            if are_alike and number_alike is not None and number_alike % printed == 0:
+                text = f"{missing}: its {number_alike} processes are taken to be alike"
+                entry.stand_for(number_alike // printed * entry.processes, text)
             else:
                 entry.stand_for(None, f"{missing}: copy all of fio's output")
 

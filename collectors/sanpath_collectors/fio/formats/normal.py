@@ -149,7 +149,7 @@ class NormalText:
         complete = complete or [entry for entry in self._entries if entry.has_run]
         entries = [entry for entry in complete if entry.name != ALL_CLIENTS] or complete
         if not self._clients:
-            add_missing(entries, self._processes, len(self._headers), self._totals)
+            add_missing(entries, self._processes, self._headers.are_alike, self._totals)
         disks, self._disks = self._disks, {}
         self._entries, self._ended, self._processes, self._totals = [], False, None, GroupTotals()
         self._known, self._printed_us = set(), {}

@@ -122,6 +122,11 @@ class Headers:
         if of_job.number == 0:
             of_job.add(header)
 
+    @property
+    def are_alike(self) -> bool:
+        """Whether all jobs are of one group, and differ in nothing but their names."""
+        return [len(jobs.distinct) for jobs in self._of_group.values()] == [1]
+
     def of_group(self, client: str | None, group: int) -> JobHeaders:
         """All headers of a group of jobs."""
         return self._of_group.get((client, group)) or JobHeaders()
