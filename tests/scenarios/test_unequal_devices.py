@@ -107,6 +107,35 @@ def test_the_slots_of_a_device_are_its_own(tmp_path: Path, where: str) -> None:
     assert found.summary.verdict == "Queue of device sda on db7 is full (1 slot)"
 
 
+@dataclass
+class ReadsAndWrites(OnDisks):
+    """fio also writes. `writes`: disk → writes a second there, with their latency."""
+
+    writes: Mapping[str, Disk] = field(default_factory=dict)
+
+    def _counters(self, name: str, at: float) -> dict[str, int | float]:
+        counters = OnDisks._counters(self, name, at)
+        written = OnDisks(self.folder, ports=[], disks=self.writes, steps=self.steps)._counters(name, at)
+        held = counters.pop("in_flight") + written.pop("in_flight")
+        return counters | {metric.replace("read", "write"): n for metric, n in written.items()} | {"in_flight": held}
+
+
+def test_writes_to_another_device_take_no_slots_of_the_one_that_is_read(tmp_path: Path) -> None:
+    """A database reads and writes its data on sda, whose four slots are full, and writes its log to sdb: of 14
+    outstanding I/Os 12 are at sda, a third of them writes, and 2 at sdb. Before, six I/Os in four slots spoke against
+    sda."""
+    san = ReadsAndWrites(tmp_path / "r.sanpath", ports=[], leave_out={"switch", "array", "disk"})
+    each = 12 / 4 * 6e-4
+    san.disks = {"sda": Disk(8 / each, each, 4), "sdb": Disk(0, 6e-4, 4)}
+    san.writes = {"sda": Disk(4 / each, each, 4), "sdb": Disk(2 / 6e-4, 6e-4, 4)}
+    writes = sum(disk.ops for disk in san.writes.values())
+    san.step("s", 14, block=4 * KIB, read=Flow(8 / each, each), write=Flow(writes, 6 / writes))
+    found = judged(san.write()).verdict
+    assert found.suspects[0].entity == "lun:db7/sda"
+    assert found.suspects[0].because[0] == "4 of 4 slots are in use"
+    assert found.suspects[0].probability > 0.9
+
+
 @pytest.mark.parametrize(
     ("sda", "sdb"),
     [((64, 64), (4, 32)), ((32, 32), (160, 254)), ((64, 64), (0, 32))],

@@ -190,7 +190,7 @@ def _slots_evidence(table: PlaceTable, segment: LatencySegment, queue: HostQueue
         if _blocks_submission(table, segment):
             words = f"it holds {in_use} I/Os, and threads wait {percent(table.blocked_ratio)} of the time to submit"
         # I/Os that wait above several devices need not wait for this one.
-        most = inf if queue.in_slots is None else _MAX_ONE_OF_SEVERAL_WEIGHT
+        most = inf if queue.in_slots is None or queue.devices == 1 else _MAX_ONE_OF_SEVERAL_WEIGHT
         # It may admit fewer I/Os than its depth. A number smaller than any queue admits is even less probable.
         least = _MIN_SLOTS_WEIGHT + min(0.0, full_queue_weight(segment.filled_ratio * segment.slots))
         weight = min(most, max(least, slots_weight(segment.filled_ratio, queue)))

@@ -65,8 +65,8 @@ class HostQueue:
     together; `entity` is the busiest. `as_full`: other devices whose slots are as full. `layer`: where I/Os wait.
     `depth`: number of slots, None: no source reports it. `others_admitted`: mean number of others' I/Os that the
     queue admits. `in_slots`: mean number of I/Os of both directions in the slots of `entity`, if the queue is that of
-    `entity` alone; None: it is that of all devices. `above_parts`: the queue ends at the clocks of the devices that
-    `entity` consists of.
+    `entity` alone and the load also uses other devices; None: it is that of all devices. `above_parts`: the queue ends
+    at the clocks of the devices that `entity` consists of.
     """
 
     entity: str
@@ -163,7 +163,9 @@ def _host_queues(facts: Facts, load: LoadFacts) -> Sequence[HostQueue]:
             devices=devices,
             others_admitted=0.0 if own else number(row, "others_in_flight"),
         )
-        queues.append(_of_fullest(queue, list(_slots_at_clock(facts, load, below.plane))) if devices > 1 else queue)
+        slots = list(_slots_at_clock(facts, load, below.plane))
+        queue = _of_fullest(queue, slots) if devices > 1 else queue
+        queues.append(_of_one_device(facts, load, queue, below.plane, slots))
         above = below
     if queues and (device_queue := _device_queue(facts, load, queues[-1])) is not None:
         queues.append(device_queue)
@@ -206,6 +208,18 @@ def _of_fullest(queue: HostQueue, devices: Sequence[_Slots]) -> HostQueue:
         return replace(queue, entity=fullest.entity, depth=fullest.depth, in_slots=fullest.in_use)
     as_full = [each.entity for each in devices if _CLEARLY_FULLER * each.filled_ratio >= fullest.filled_ratio]
     return replace(queue, as_full=tuple(name for name in as_full if name != queue.entity))
+
+
+def _of_one_device(facts: Facts, load: LoadFacts, queue: HostQueue, plane: str, slots: Sequence[_Slots]) -> HostQueue:
+    """The queue of the only device of this direction, with the I/Os in its own slots if those of the opposite
+    direction also go to other devices. `slots`: of the device, or of its paths."""
+    if queue.devices > 1 or queue.in_slots is not None or not slots or not all(each.depth for each in slots):
+        return queue
+    rows = facts.tables["plane"]
+    both = [each for each in facts.loads_in(load.step) if each.entity == load.entity]
+    used = {row["entity"] for each in both for row in planes.parallel_devices(facts.topology, each, rows, plane)}
+    own = {row["entity"] for row in planes.parallel_devices(facts.topology, load, rows, plane)}
+    return replace(queue, in_slots=sum(each.in_use for each in slots)) if used - own else queue
 
 
 def _slots_at_clock(facts: Facts, load: LoadFacts, plane: str) -> Iterator[_Slots]:
@@ -274,10 +288,11 @@ def _device_queue(facts: Facts, load: LoadFacts, last: HostQueue) -> HostQueue |
         others_admitted=others_admitted,
         above_parts=by_parts is not None,
     )
-    queue = _of_fullest(queue, list(_slots_inside_clock(facts, rows))) if queue.devices > 1 else queue
+    devices = list(_slots_inside_clock(facts, rows))
+    queue = _of_fullest(queue, devices) if queue.devices > 1 else queue
     if of_paths and queue.in_slots is None:
-        return replace(queue, entity=last.entity, devices=last.devices, as_full=())
-    return queue
+        queue = replace(queue, entity=last.entity, devices=last.devices, as_full=())
+    return _of_one_device(facts, load, queue, above.plane, devices)
 
 
 def _are_paths(facts: Facts, uppers: Sequence[FactRow], rows: Sequence[FactRow]) -> bool:
