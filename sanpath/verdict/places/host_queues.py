@@ -65,8 +65,8 @@ class HostQueue:
     together; `entity` is the busiest. `as_full`: other devices whose slots are as full. `layer`: where I/Os wait.
     `depth`: number of slots, None: no source reports it. `others_admitted`: mean number of others' I/Os that the
     queue admits. `in_slots`: mean number of I/Os of both directions in the slots of `entity`, if the queue is that of
-    `entity` alone and the load also uses other devices; None: it is that of all devices. `above_parts`: the queue ends
-    at the clocks of the devices that `entity` consists of.
+    `entity` alone and the load also uses other devices; None: it is that of all devices. `above_parts`: the queue
+    ends at the clocks of the devices that `entity` consists of.
     """
 
     entity: str
