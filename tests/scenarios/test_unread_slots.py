@@ -119,6 +119,17 @@ def test_a_full_device_is_named_whether_its_slots_are_counted_or_not(tmp_path: P
     assert (verdict.grade in "AB") == (depth is not None)
 
 
+def test_an_io_holds_its_slot_between_the_clocks_as_well(tmp_path: Path) -> None:
+    """0.1 ms pass between the clocks if a slot is free: of the 32 I/Os in the slots three are on this way. Before, 29
+    I/Os were counted, which is no usual depth, and the array was named."""
+    few, many = 16, 64
+    ops = 32 / 1.12e-3
+    steps = [(few, 8, few / 1.12e-3, 1e-3, 1e-4), (many, 8, ops, 1e-3, many / ops - 1.02e-3)]
+    suspect = verdict_of(tmp_path / "r.sanpath", steps).suspects[0]
+    assert (suspect.kind, suspect.entity) == ("lun", LUN)
+    assert "32.0 I/Os are below it on average" in suspect.because
+
+
 def test_a_device_with_free_slots_is_no_suspect(tmp_path: Path) -> None:
     verdict = verdict_of(tmp_path, [of_slots(n, 0.003) for n in (4, 16, 64)], depth=128)
     assert probability(verdict, LUN) < 0.05

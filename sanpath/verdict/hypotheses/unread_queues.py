@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 from math import exp, log
 from statistics import fmean
@@ -69,7 +69,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     # If the array counts the load, its latency does not include waits above the array.
     if not explains or table.load.seen_at_array:
         return
-    waiting = waiting_below(table, table.in_flight_below(max(explains)))
+    waiting = waiting_below(table, _held(table, max(explains)))
     other_steps = _compared_evidence(table, explains, of_adapter=True)
     slots = (*_slot_evidence(table, max(explains)), *other_steps, *waiting)
     if slots_are_unread(table):
@@ -153,7 +153,7 @@ def _queue_claims(table: PlaceTable, explains: frozenset[int]) -> Iterator[Claim
     luns, depth = _luns(table)
     what = "how long I/Os wait in the host" if host_is_unread(table) else "how many slots the device has"
     unread = Evidence(f"{what} was not read", 0.0)
-    waiting = waiting_below(table, table.in_flight_below(max(explains)))
+    waiting = waiting_below(table, _held(table, max(explains)))
     remaining = (*_compared_evidence(table, explains), *waiting)
     if luns:
         evidence = (unread, *_slot_evidence(table, max(explains), len(luns), depth), *remaining)
@@ -176,7 +176,7 @@ def _slot_evidence(table: PlaceTable, index: int, queues: int = 1, depth: float 
     """
     each = " each LUN" if queues > 1 else " it"
     if is_above_array_clock(table, frozenset({index})):
-        slots = table.in_flight_below(index) / queues
+        slots = _held(table, index) / queues
         words = f"{slots:.1f} I/Os are below{each} on average"
         if depth:
             words += f", of {count(depth)} slots"
@@ -189,6 +189,39 @@ def _slot_evidence(table: PlaceTable, index: int, queues: int = 1, depth: float 
     elif not depth and (in_flight := _min_in_flight(table) / queues) > 0:
         words = f"{count(in_flight)} outstanding I/Os are enough for this throughput, and most queues admit more"
         yield Evidence(words, fewer_slots_weight(in_flight))
+
+
+def _held(table: PlaceTable, index: int) -> float:
+    """Mean number of I/Os of both directions that hold a slot of an unread queue above a segment, or in it.
+
+    An I/O keeps its slot for the time between the clocks as well that passes if a slot is free.
+    """
+    unqueued = sum(
+        each.load.ops_per_second * _unqueued_seconds(each, frozenset({index}))
+        for each in (table, *table.opposite_direction)
+        if index < len(each.segments)
+    )
+    return table.in_flight_below(index) + unqueued
+
+
+def _unqueued_seconds(table: PlaceTable, explains: frozenset[int]) -> float:
+    """Time between the clocks in a step in which each of a few I/Os found a free slot; 0: there is no such step."""
+    fewest = _fewest(table, table.same_io, table.in_flight_below(max(explains)))
+    if fewest is None or not is_above_array_clock(table, explains):
+        return 0.0
+    kinds = {table.segments[index].kind for index in explains}
+    between = [segment for segment in segments_alone(table.facts, fewest) if segment.kind in kinds]
+    return min(table.seconds(explains), sum(segment.middle for segment in between))
+
+
+def _fewest(table: PlaceTable, same_io: Iterable[LoadFacts], slots: float) -> LoadFacts | None:
+    """The step with the fewest I/Os in flight, if these are clearly fewer than now, and no more than the slots."""
+    facts = table.facts
+    fewest = min(same_io, key=lambda load: facts.in_flight_in(load.step), default=None)
+    if fewest is None or not fewest.latency_seconds:
+        return None
+    most = min((1 + DEPTH_ERROR) * max(1.0, slots), facts.in_flight_in(table.load.step) / CLEARLY_MORE)
+    return fewest if facts.in_flight_in(fewest.step) <= most else None
 
 
 def _compared_evidence(
@@ -296,20 +329,16 @@ def free_slots_evidence(table: PlaceTable, explains: frozenset[int], *, of_adapt
     In that step, the time between the clocks of host and array is not a wait for a slot. The weight compares a queue
     with any other limit between the clocks. None: there is no such step.
     """
-    facts, own = table.facts, table.facts.in_flight_in(table.load.step)
-    same = filter(_same_queues(table, of_adapter=of_adapter), table.same_io)
-    fewest = min(same, key=lambda load: facts.in_flight_in(load.step), default=None)
-    if fewest is None or not fewest.latency_seconds or not is_above_array_clock(table, explains):
-        return None
-    in_flight, slots = facts.in_flight_in(fewest.step), max(1.0, table.in_flight_below(max(explains)))
-    if in_flight > min((1 + DEPTH_ERROR) * slots, own / CLEARLY_MORE):
+    facts, same = table.facts, filter(_same_queues(table, of_adapter=of_adapter), table.same_io)
+    fewest = _fewest(table, same, table.in_flight_below(max(explains)))
+    if fewest is None or not is_above_array_clock(table, explains):
         return None
     kinds = {table.segments[index].kind for index in explains}
     between = [segment for segment in segments_alone(facts, fewest) if segment.kind in kinds]
     bounds = [sum(segment.seconds[end] for segment in between) / fewest.latency_seconds for end in (0, 1)]
     served_alone = 1 / facts.ops_per_second_in(table.load.step) / fewest.latency_seconds
     seconds = duration(sum(segment.middle for segment in between))
-    words = f"with {outstanding(round(in_flight))}, {seconds} pass between the two measurements"
+    words = f"with {outstanding(round(facts.in_flight_in(fewest.step)))}, {seconds} pass between the two measurements"
     return Evidence(words, fmean(free_slots_weight(min(1.0, max(0.0, share)), served_alone) for share in bounds))
 
 
