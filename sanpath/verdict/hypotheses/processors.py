@@ -20,6 +20,7 @@ from sanpath.verdict.evidence.likelihoods import (
 from sanpath.verdict.evidence.outstanding import saturation_weight
 from sanpath.verdict.evidence.variation import slowdown_weight
 from sanpath.verdict.hypotheses.claim import SELDOM, Claim, Evidence, Growth, conclusion_of, load_claim, weighed
+from sanpath.verdict.hypotheses.unread_queues import waits_with_free_slots
 from sanpath.verdict.places.host_queues import works_on_ios
 from sanpath.verdict.places.processors import (
     CLEARLY_LESS_BUSY,
@@ -425,10 +426,12 @@ def _cores(table: PlaceTable) -> Iterator[Claim]:
     """One claim for each machine of the load, or its host, that has a full core while the others are idle.
 
     The core serves the interrupts of an adapter, or a thread of the I/O path. Completions wait for it between the
-    host's last clock and the array's. Received data that is not read waits for a core, even if no core is read.
+    host's last clock and the array's. If it also starts I/Os, these wait for it above a device with free slots.
+    Received data that is not read waits for a core, even if no core is read.
     """
     late = table.indices("host_receive")
     gaps = table.gaps | late
+    starting = frozenset(i for i, segment in enumerate(table.segments) if waits_with_free_slots(table, segment))
     waits = [Evidence(f"received data wait until the host reads them, {table.wait_words(late)}", 0.0)] if late else []
     for row in table.machine_rows:
         entity, used = str(row["entity"]), cast("float | None", row["busiest_core_ratio"])
@@ -452,7 +455,9 @@ def _cores(table: PlaceTable) -> Iterator[Claim]:
         conclude = conclusion_of(table, "host", because, overturn_if, waits_inside=True, utilisation=used)
         for index in sorted(late if used is None else gaps):
             gap = frozenset({index})
-            yield Claim("core", entity, gap, evidence, conclude, SELDOM, group="cores", may_explain=gaps - gap)
+            for started in {frozenset[int](), starting}:
+                may = gaps - gap | started
+                yield Claim("core", entity, gap, evidence, conclude, SELDOM, group="cores", may_explain=may)
 
 
 def _core_follows_load(table: PlaceTable, row: FactRow) -> bool:
