@@ -38,7 +38,7 @@ def running(case: Case, folder: Path) -> Iterator[Lab]:
             yield _build(case, folder)
     finally:
         lifecycle.down(folder)
-        for private in (*folder.glob("agent-*"), folder / "disks"):
+        for private in (*folder.glob("agent-?"), folder / "disks"):
             shutil.rmtree(private, ignore_errors=True)
         for disk in (*folder.glob("*.tar"), *folder.glob("*.disk")):
             disk.unlink()
