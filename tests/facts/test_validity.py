@@ -159,3 +159,25 @@ def test_the_windows_of_several_jobs_are_those_of_their_sum(tmp_path: Path) -> N
     found = two_jobs(tmp_path, {"seconds": 12.0}, {"seconds": 10.0})
     assert found["step_seconds"] == pytest.approx(10)
     assert (found["throughput_trend"], found["latency_trend"]) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(("described", "direct"), [(8.0, False), (1.0, None)], ids=["its own", "of another run"])
+def test_what_a_file_says_of_another_run_is_not_said_of_this_one(
+    tmp_path: Path, described: float, direct: bool | None
+) -> None:
+    """A page with two results: the command of the first is above them, that of the second was not copied."""
+    out = RecordingBuilder(tmp_path)
+    out.source("fio", "fio", LOAD)
+    out.entity("fio", "load", "fio", attributes={"direct": False, "in_flight_configured": described})
+    out.entity("fio", "load", "fio/b", attributes={"in_flight_configured": 8.0})
+    out.link("fio", "member_of", (("load", "fio/b"), ("load", "fio")))
+    mark: dict[str, Scalar] = {"step": "s", "group": 0, "loads": "fio/b", "offered": 8.0}
+    out.event("fio", 5.0, "step-begin", **mark)
+    for at in range(5, 18):
+        done = 1000 * (at - 5)
+        out.poll("fio", at)
+        counters = {"ops_read_total": done, "bytes_read_total": 4096 * done}
+        out.samples("fio", LOAD, at, {"fio/b": counters | {"latency_seconds_read_total": 8_000_000 * done}})
+    out.event("fio", 17.0, "step-end", **mark)
+    (found,) = compute(out.write()).tables["load"]
+    assert found["direct"] is direct

@@ -23,6 +23,8 @@ _MIN_WINDOWS = 8
 """With fewer windows a trend may be chance."""
 _SIGNIFICANT_ERRORS = 3.0
 """A slope within this many standard errors of zero may be chance."""
+_KIND_OF_LOAD = {"in_flight_configured", "block_bytes", "read_ratio", "random_ratio", "synchronous"}
+"""Attributes that tell the loads of one file apart."""
 _JUMP_RATIO = 0.5
 """Values jump if a jump leaves less than this share of the squares that a line leaves: sanpath's own choice. A jump
 in the middle leaves none, where a line leaves a sixteenth of its square for each value."""
@@ -97,11 +99,15 @@ def _engine_serialises(attributes_of_jobs: Sequence[Mapping[str, Scalar]]) -> bo
 
 def _attributes(topology: Topology, job: str, *, is_only: bool) -> Mapping[str, Scalar]:
     """The attributes of a job. Of the only one of its load, also those that its load was described with, as by a file
-    of parameters."""
+    of parameters. A description that contradicts the job is that of another run in the same file."""
     if job not in topology.entities:
         return {}
-    wholes = topology.related(job, "member_of", "load") if is_only else []
-    return {k: v for each in (*wholes, job) for k, v in topology.entities[each].attributes.items() if v is not None}
+    own = {k: v for k, v in topology.entities[job].attributes.items() if v is not None}
+    for whole in topology.related(job, "member_of", "load") if is_only else ():
+        described = {k: v for k, v in topology.entities[whole].attributes.items() if v is not None}
+        if all(described.get(name, own.get(name)) == own.get(name) for name in own.keys() & _KIND_OF_LOAD):
+            return described | own
+    return own
 
 
 def trend(series: Sequence[tuple[float, float]]) -> float | None:
