@@ -136,15 +136,20 @@ class IostatResult(ResultReader):
         if _JSON.search(self._text):
             return JsonReports()
         lines = self._text.splitlines()
-        if any(map(parse_sar_header, lines)):
+        tables = [columns for line in lines if (columns := parse_sar_header(line))]
+        # iostat and sar write the same title.
+        is_text = any(map(parse_header, lines))
+        if is_text and tables and not any("DEV" in columns for columns in tables):
+            form: TextReports | SarReports = TextReports()  # Beside mpstat, it has the block devices.
+            form.remarks["several-programs"] = "the tables of mpstat or sar are left out: give each a file"
+            return form
+        if tables:
             form = SarReports()
-            if any(map(parse_header, lines)):
+            if is_text:
                 form.remarks["several-programs"] = (
                     "the tables of iostat are left out beside those of sar: give each a file"
                 )
             return form
-        # iostat and sar write the same title.
-        is_text = any(map(parse_header, lines))
         if last and not is_text and any(map(parse_mean_header, lines)):
             return SarReports()
         return TextReports() if is_text or last or len(self._text) > _MAX_TEXT_BEFORE else None

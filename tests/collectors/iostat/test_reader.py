@@ -363,6 +363,13 @@ def test_one_io_that_is_outstanding_is_singular() -> None:
     assert "sda had 1 I/O outstanding" in str(items)
 
 
+def test_beside_mpstat_the_block_devices_are_those_of_iostat() -> None:
+    mpstat = "01:00:00 CPU %usr %sys %idle\n01:00:01 all 6.48 1.18 92.34\n"
+    _, items = read(f"{TITLE}{2 * report()}\n{mpstat}")
+    assert "several-programs" in codes(items)
+    assert rows(items)[-1].values["ops_read_total"] == [100]
+
+
 @pytest.mark.parametrize("tables", ["", TABLE])
 def test_tables_of_iostat_beside_those_of_sar_are_named(tables: str) -> None:
     columns = "DEV tps rkB/s wkB/s areq-sz aqu-sz await %util"

@@ -122,7 +122,7 @@ class NormalText:
             return self._read_unindented(line)
         if not self._read_disk(line) and self._entries and not self._ended:
             self._entries[-1].read_line(line)
-        elif not self._entries and not self._has_printed and is_end_of_figures(line):
+        elif not (self._entries or self._has_printed or self.skipped_lines) and is_end_of_figures(line):
             self.skipped_lines += 1
         return None
 
