@@ -39,6 +39,7 @@ _USED_COLUMNS = USED_COLUMNS | {
     word for rates in SOURCES.values() for rate in rates for word in (rate.column, rate.multiplier)
 }
 _DECIMAL = re.compile(r"\d+[.,]\d+")
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)?")
 _ABBREVIATED = re.compile(r"([\d.,]+)([sBkMGTPE]?)B?%?")
 _UNIT_BYTES = {"s": 512.0, **{letter: 1024.0**power for power, letter in enumerate("BkMGTPE")}}
 """Suffix of an abbreviated number (-h, --human) → its unit in bytes. sysstat uses powers of 1024."""
@@ -73,6 +74,7 @@ class TextReports:
         self._second_columns: list[str] = []
         self._halves: list[str] = []
         self._second_rows: list[list[str]] = []
+        self._row_start: list[str] = []
         self._in_cpu = False
         self._states: list[str] = []
         self._processors: dict[str, float] = {}
@@ -91,7 +93,7 @@ class TextReports:
     def finish(self) -> Iterator[Report]:
         """Yields the last report."""
         last_line, self._buffer = self._buffer.rstrip(), ""
-        if self._columns and last_line and len(last_line.split()) < len(self._columns):
+        if self._columns and last_line and not self._is_whole(last_line.split()):
             self.remarks["cut-file"] = "the file ends within a line: what follows was not written"
         else:
             yield from self._read_line(last_line)
@@ -122,7 +124,8 @@ class TextReports:
             self._end_halves()
             self._listed, self._second_columns = set(), []
         elif self._columns:
-            yield from self._read_row(line)
+            for row in self._join_row(line):
+                yield from self._read_row(row)
         elif line.lstrip().startswith("avg-cpu:"):
             if self._report is not None and self._report.devices:
                 yield from self._end_report()
@@ -152,6 +155,32 @@ class TextReports:
         self._columns, self._report, self._listed = columns, self._new_report(), set()
         self._report.columns = tuple(column for _, column in self._used_columns)
 
+    def _is_whole(self, words: list[str]) -> bool:
+        """Returns whether the last line of a text can be a whole one."""
+        if self._row_start or (self._second_columns and _NUMBER.fullmatch(words[0])):
+            count = len(self._row_start) + len(words)
+            return count >= len(self._second_columns) + (len(self._columns) if self._row_start else 0)
+        return len(words) >= len(self._columns)
+
+    def _join_row(self, line: str) -> list[str]:
+        """Returns the lines that can be read now. A mail program breaks each line where it is too long, hence a row
+        at another column than the header: such a row is broken where the header is."""
+        count, words = len(self._columns), line.split()
+        total = count + len(self._second_columns)
+        if self._columns[0] != "Device" or self._name:
+            return [line]
+        start, self._row_start = self._row_start, []
+        if start and len(start) + len(words) == total and _is_row(start + words):
+            start, words = [], start + words
+            line = " ".join(words)
+        rest = [" ".join(start)] if start else []
+        if len(words) == total != count and _is_row(words):
+            return [*rest, " ".join(words[:count]), " ".join(words[count:])]
+        if 1 < len(words) < total and len(words) != count and _is_row(words):
+            self._row_start = words
+            return rest
+        return [*rest, line]
+
     def _read_row(self, line: str) -> Iterator[Report]:
         count = len(self._columns)
         if self._columns[0] != "Device":
@@ -173,7 +202,11 @@ class TextReports:
         elif not words:
             self._name = name.strip()
         else:
-            self.remarks["damaged-line"] = f"a line has {len(words)} values for {count - 1} columns: {line[:80]!r}"
+            self._remark_damage(len(words), line)
+
+    def _remark_damage(self, count: int, line: str) -> None:
+        columns = len(self._columns) - 1
+        self.remarks["damaged-line"] = f"a line has {count} values for {columns} columns: {line[:80]!r}"
 
     def _read_second_half(self, words: list[str]) -> bool:
         """Reads the second half of a wrapped line: names of columns without a device, or numbers without one.
@@ -195,6 +228,9 @@ class TextReports:
     def _end_halves(self) -> None:
         """Adds the second halves of wrapped lines to the devices of the first halves. If there are not as many, it is
         not known whose they are."""
+        start, self._row_start = self._row_start, []
+        if start:
+            self._remark_damage(len(start) - 1, " ".join(start))
         names, rows, self._halves, self._second_rows = self._halves, self._second_rows, [], []
         if len(rows) == len(names):
             for name, words in zip(names, rows, strict=True):
@@ -229,6 +265,11 @@ class TextReports:
         self.remarks["abbreviated"] = "numbers are abbreviated (-h, --human): they have only one decimal"
         unit = next((size for part, size in _COLUMN_BYTES if part in column), None)
         return number * _UNIT_BYTES[found[2]] / unit if unit is not None else math.nan
+
+
+def _is_row(words: list[str]) -> bool:
+    """Returns whether the words are a device and values of it."""
+    return not _NUMBER.fullmatch(words[0]) and all(map(_NUMBER.fullmatch, words[1:]))
 
 
 def _parse_processors(states: list[str], line: str) -> dict[str, float]:

@@ -335,6 +335,26 @@ def test_a_lost_second_half_is_not_that_of_another_device(by_page: bool) -> None
     assert bool(waits.get("sdb")) is not by_page
 
 
+@pytest.mark.parametrize("at", [4, 5, 8, 12, 13], ids=lambda at: f"{at} words")
+@pytest.mark.parametrize("is_wrapped", [True, False], ids=["header too", "header not"])
+@pytest.mark.parametrize("end", ["", "\n"], ids=["cut", "whole"])
+def test_a_mail_breaks_rows_at_another_column_than_the_header(at: int, is_wrapped: bool, end: str) -> None:
+    header = [HEAD, TAIL] if is_wrapped else [f"{HEAD} {TAIL}"]
+    words = [" ".join(halves).split() for halves in LINES.values()]
+    broken = [" ".join(part) for row in words for part in (row[:at], row[at:]) if part]
+    _, items = read("\n".join([*header, *broken]) + end)
+    whole = [f"{HEAD} {TAIL}", *(" ".join(row) for row in words)]
+    assert rows(items) == rows(read("\n".join([*whole, ""]))[1])
+    assert not {"wrapped-lines", "damaged-line", "cut-file"}.intersection(map(str, codes(items)))
+
+
+def test_the_start_of_a_row_whose_end_is_lost_is_none_of_another_device() -> None:
+    lines = [HEAD, TAIL, "sda 0.00 0.20 1.00", " ".join(LINES["sdb"]), "sdc 0.00 0.20 1.00", ""]
+    _, items = read("\n".join(lines))
+    assert {name for row in rows(items) for name in row.entity} == {"sdb"}
+    assert "damaged-line" in codes(items)
+
+
 def test_numbers_without_a_device_are_no_device() -> None:
     _, items = read(f"{HEAD}\n{LINES['sda'][0]}\n{LINES['sda'][1]}\n")
     assert {name for row in rows(items) for name in row.entity} == {"sda"}
