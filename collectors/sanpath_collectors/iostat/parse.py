@@ -40,6 +40,7 @@ _USED_COLUMNS = USED_COLUMNS | {
 }
 _DECIMAL = re.compile(r"\d+[.,]\d+")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)?")
+_SAR_HEADER = re.compile(r"\d{1,2}:\d\d:\d\d(?:\s+[^\s\d]\S*){4,}$")
 _ABBREVIATED = re.compile(r"([\d.,]+)([sBkMGTPE]?)B?%?")
 _UNIT_BYTES = {"s": 512.0, **{letter: 1024.0**power for power, letter in enumerate("BkMGTPE")}}
 """Suffix of an abbreviated number (-h, --human) → its unit in bytes. sysstat uses powers of 1024."""
@@ -110,6 +111,8 @@ class TextReports:
             self._node, self._is_first = title[1], True
             self._cores = int(cores[1]) if (cores := CORES.search(line)) else None
             self._stamps = StampReader(title[2] or "")
+        elif self._columns and _SAR_HEADER.match(line):
+            yield from self._end_report()  # A table of sar or mpstat follows.
         elif words := parse_header(line):
             if self._report is not None and not set(self._report.columns).isdisjoint(words):
                 yield from self._end_report()

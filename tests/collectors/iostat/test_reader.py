@@ -383,6 +383,16 @@ def test_one_io_that_is_outstanding_is_singular() -> None:
     assert "sda had 1 I/O outstanding" in str(items)
 
 
+def test_ports_of_sar_right_below_a_table_of_iostat_are_no_block_devices() -> None:
+    sar = "01:00:00 IFACE rxpck/s txpck/s rxkB/s txkB/s rxcmp/s txcmp/s rxmcst/s %ifutil\n"
+    sar += "01:00:01 eth0 314.00 321.00 70.87 163.28 0.00 0.00 0.00 0.00\n"
+    table = f"{TITLE}{report()}".rstrip() + "\n"
+    expected, items = rows(read(table)[1]), read(table + sar)[1]
+    assert expected
+    assert rows(items) == expected
+    assert not {"wrapped-lines", "damaged-line"}.intersection(map(str, codes(items)))
+
+
 def test_beside_mpstat_the_block_devices_are_those_of_iostat() -> None:
     mpstat = "01:00:00 CPU %usr %sys %idle\n01:00:01 all 6.48 1.18 92.34\n"
     _, items = read(f"{TITLE}{2 * report()}\n{mpstat}")
