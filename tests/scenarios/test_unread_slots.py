@@ -19,8 +19,8 @@ from sanpath.recording.reading.recording import Recording
 from sanpath.verdict.places import segments
 from sanpath.verdict.places.latency_segment import LatencySegment
 from tests.scenarios.test_linux_storage import Storage
-from tests.support.recording import Number
-from tests.support.san import KIB, AtArray, Flow
+from tests.support.recording import Number, RecordingBuilder
+from tests.support.san import KIB, NAA, AtArray, Flow
 from tests.support.stories import NOTHING, judged
 
 SLOTS = 8
@@ -45,6 +45,18 @@ class OnLuns(Storage):
             counted.update(part if name in maps else {})
         self.steps = steps
         return dict(counted)
+
+
+class Scheduled(Storage):
+    """The I/O scheduler of a map whose slots nobody reads; "": it is not known."""
+
+    depth = None
+    scheduler = ""
+
+    def _configuration(self, out: RecordingBuilder) -> None:
+        super()._configuration(out)
+        about = {"kind": "multipath map", "scheduler": self.scheduler or None}
+        out.entity("esx7", "lun", "dm-0", "esx7/dm-0", {"device": ("dm-0",), "naa": (NAA,)}, about)
 
 
 def verdict_of(
@@ -128,6 +140,24 @@ def test_an_io_holds_its_slot_between_the_clocks_as_well(tmp_path: Path) -> None
     suspect = verdict_of(tmp_path / "r.sanpath", steps).suspects[0]
     assert (suspect.kind, suspect.entity) == ("lun", LUN)
     assert "32.0 I/Os are below it on average" in suspect.because
+
+
+def test_writes_alone_may_wait_for_a_slot_where_a_scheduler_sends_reads_first(tmp_path: Path) -> None:
+    """Eight slots, for which reads never wait long: of 128 outstanding I/Os 116 are writes that wait."""
+
+    def of_lun(scheduler: str) -> float:
+        san = Scheduled(tmp_path / f"r{scheduler}", leave_out={"disk"}, technology="ethernet")
+        san.scheduler = scheduler
+        flows = {"read": Flow(6_300, 1.9e-3), "write": Flow(6_300, 18.4e-3)}
+        counted = 6_300 * 8 * KIB * 1.04
+        ports = {"fc1/7": (counted, counted), "fc1/1": (counted, counted)}
+        array = {"read": AtArray(1.02e-3, queue=0.0, san=2e-5), "write": AtArray(1e-4, queue=0.0, san=2e-5)}
+        san.step("s", 128, block=8 * KIB, **flows, disk=flows, ports=ports, array=array)
+        return sum(s.probability for s in judged(san.write()).verdict.suspects if s.entity == LUN)
+
+    of_none, of_unknown = of_lun("none"), of_lun("")
+    assert of_lun("mq-deadline") == of_unknown > 0.3
+    assert of_none < of_unknown / 2
 
 
 def test_a_device_with_free_slots_is_no_suspect(tmp_path: Path) -> None:

@@ -50,7 +50,12 @@ _HELD_MORE_WEIGHT = -4.0
 because its depth may have been changed since, or the array's times may be means that include others' I/Os."""
 _ONE_DIRECTION_WEIGHT = -2.5
 """Smallest log-odds of a place of both directions if I/Os of one of them wait far longer: sanpath's own choice, 1 to
-12, because a scheduler may let reads pass writes, and a cache may answer reads above the queue."""
+12, because a cache may answer reads above the queue."""
+_READS_FIRST_WEIGHT = -1.0
+"""The same for writes that wait above a LUN if a scheduler may be there: mq-deadline, which Linux uses for most SCSI
+disks, sends reads first (Documentation/block/deadline-iosched.rst), so that the I/Os that wait are writes. sanpath's
+own choice, 1 to 2.7."""
+_NO_SCHEDULER = "none"
 _MAX_NUMBER_WEIGHT = 2.5
 """Largest weight, either way, of the number of I/Os below a queue if rates and times change: sanpath's own choice, 12
 to 1."""
@@ -239,8 +244,10 @@ def one_direction_evidence(
     table: PlaceTable, explains: frozenset[int], *, of_adapter: bool = False
 ) -> Iterator[Evidence]:
     """Evidence against a place that reads and writes share, such as a queue, from I/Os of the other direction that
-    spend less time there: all wait equally long for a slot, an adapter or a driver. None if the clocks of the two
-    directions differ."""
+    spend less time there: all wait equally long for a slot, an adapter or a driver, except where a scheduler sends
+    reads first. None if the clocks of the two directions differ."""
+    reads_first = table.load.direction == "write" and not of_adapter and _may_have_scheduler(table)
+    least = _READS_FIRST_WEIGHT if reads_first else _ONE_DIRECTION_WEIGHT
     kinds = {table.segments[index].kind for index in explains}
     own, shares_queues = table.seconds(explains), _same_queues(table, of_adapter=of_adapter)
     for other in table.opposite_direction:
@@ -250,7 +257,15 @@ def one_direction_evidence(
         if clocks == other_clocks and excess > UNEXPLAINED and shares_queues(other.load):
             named, compared = f"{table.load.direction}s", f"{other.load.direction}s"
             words = f"{named} spend {duration(own)} there, and {compared} {duration(its)}"
-            yield Evidence(words, max(_ONE_DIRECTION_WEIGHT, -excess / UNEXPLAINED))
+            yield Evidence(words, max(least, -excess / UNEXPLAINED))
+
+
+def _may_have_scheduler(table: PlaceTable) -> bool:
+    """Whether a scheduler may order the I/Os of the load's LUNs or of their paths."""
+    topology, luns = table.facts.topology, _luns(table)[0]
+    devices = {*luns, *(path for lun in luns for path in topology.members(lun, "lun"))}
+    schedulers = {topology.entities[device].attributes.get("scheduler") for device in devices}
+    return schedulers - {None} != {_NO_SCHEDULER}
 
 
 def _same_queues(table: PlaceTable, *, of_adapter: bool) -> Callable[[LoadFacts], bool]:
