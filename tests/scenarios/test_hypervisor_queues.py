@@ -106,6 +106,21 @@ def host_queue(folder: Path, leave_out: frozenset[str] = frozenset(), r0: float 
     return judged(san.write())
 
 
+def test_a_range_of_ios_may_hold_a_usual_depth(tmp_path: Path) -> None:
+    """16 of 64 I/Os pass the virtual disk, whose depth nobody reads, in 1.3 ms each. Whole milliseconds tell 1 to 3
+    for that, so 16 to 36 I/Os: not 24, which is no usual depth."""
+    san = EsxQueue(tmp_path, ports=[fast(p, 32) for p in (HOST_PORT, ARRAY_PORT)], leave_out={"disk"}, depth=64)
+    for n in (4, 16, 64):
+        ops = min(n, 16) / 1.31e-3
+        counted = (ops * (4 * 2076 + 52), NOTHING)
+        ports = {HOST_PORT.name: counted, ARRAY_PORT.name: counted}
+        san.step(f"t{n}", n, block=8 * KIB, read=Flow(ops, n / ops), ports=ports, array={"read": AtArray(1.26e-3)})
+        san.milliseconds[f"t{n}"] = 1, 0
+    first = judged(san.write()).verdict.suspects[0]
+    assert first.kind == "vdisk"
+    assert first.probability > 0.57
+
+
 def link_below(folder: Path) -> Diagnosis:
     """The published test at 16 and 128 in flight, under a host's queue of 32: 20.5 ms, of which 15.4 in the kernel
     and 5.1 below it, because 32 wait for the full link there."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from math import ceil, inf, log
+from math import ceil, exp, inf, log
+from statistics import fmean
 
 from sanpath.facts.load.loads import AT_LEAST_AS_FAST, LoadFacts
 from sanpath.facts.storage.load_volumes import SHARED
@@ -64,6 +65,8 @@ _ABOVE_ALL_QUEUES = "windows_disk"
 OVERTURN = ("a deeper queue that does not raise throughput",)
 _MAX_ONE_OF_SEVERAL_WEIGHT = 4.0
 """Largest weight of one device's full slots if I/Os wait above several devices: sanpath's own choice, 55 to 1."""
+_VALUES = 200
+"""Values of a range of I/Os that are weighed: more change the weight by less than a tenth."""
 _MIN_SLOTS_WEIGHT = -3.0
 """Smallest log-odds of a queue with free slots: something smaller than its reported depth may limit the I/Os, such as
 a session's command window. sanpath's own choice, 1 to 20."""
@@ -199,9 +202,7 @@ def _slots_evidence(table: PlaceTable, segment: LatencySegment, queue: HostQueue
         yield Evidence(words, weight, about_slots=True)
     else:
         words = f"{below:.1f} I/Os are below it on average, and its queue depth is not measured"
-        yield Evidence(
-            words, _DEPTH_UNKNOWN_WEIGHT + full_queue_weight(below, table.facts.in_flight_in(table.load.step))
-        )
+        yield Evidence(words, _DEPTH_UNKNOWN_WEIGHT + _number_weight(table, queue, below))
         if segment is table.segments[0] and _too_many_for_threads(table, queue):
             words = f"{count(queue.waiting)} I/Os wait above it: a thread that waits for a slot submits no more"
             yield Evidence(words, _TOO_MANY_WAITING_WEIGHT)
@@ -253,7 +254,20 @@ def fullness(table: PlaceTable, segment: LatencySegment) -> float:
             other_steps_weight = min(other_steps_weight, _FULL_HELD_MORE_WEIGHT)
         elif _differ(queue, other) and is_held_back(other, load):
             other_steps_weight = min(other_steps_weight, _FULL_HELD_FEWER_WEIGHT)
-    return full_queue_weight(in_slots, table.facts.in_flight_in(table.load.step)) + other_steps_weight
+    return _number_weight(table, queue, in_slots) + other_steps_weight
+
+
+def _number_weight(table: PlaceTable, queue: HostQueue, in_slots: float) -> float:
+    """Log-likelihood ratio that a queue of unknown depth is full, given the I/Os below it. A coarse clock gives a
+    range of this number, in which each value is equally probable."""
+    error, offered = (
+        queue.below.error_seconds / max(queue.below.seconds, 1e-9),
+        table.facts.in_flight_in(table.load.step),
+    )
+    if error <= DEPTH_ERROR:
+        return full_queue_weight(in_slots, offered)
+    values = (in_slots * (1 - error + 2 * error * (n + 0.5) / _VALUES) for n in range(_VALUES))
+    return log(fmean(exp(full_queue_weight(max(value, 0.0), offered)) for value in values))
 
 
 def _differ(queue: HostQueue, other: HostQueue) -> bool:
