@@ -63,6 +63,20 @@ def test_ios_that_wait_above_free_slots_may_wait_for_one_of_the_adapter(
     assert (suspects["lun"] > 0.5) is not is_free
 
 
+def test_the_number_that_a_full_queue_admits_fills_no_queue_below_it(tmp_path: Path) -> None:
+    """32 of 128 outstanding I/Os fill the 32 slots of the guest's disk: for that reason 32 are below the queues of
+    hypervisor and adapter, which nobody reads."""
+    san = San(tmp_path, ports=[fast(HOST_PORT), fast(ARRAY_PORT)], guest_queue_depth=32)
+    for n in (16, 128):
+        ops = min(n, 32) / 1.97e-3
+        ports = {port.name: (ops * 8 * KIB, NOTHING) for port in san.ports}
+        disk, array = {"read": Flow(ops, min(n, 32) / ops)}, {"read": AtArray(1.9e-3, san=2e-5, queue=None)}
+        san.step(f"q{n}", n, block=8 * KIB, read=Flow(ops, n / ops), disk=disk, ports=ports, array=array)
+    suspects = judged(san.write()).verdict.suspects
+    assert suspects[0].entity == "lun:sqlvm1/sda"
+    assert not any(suspect.kind in ("hba", "unseen") for suspect in suspects)
+
+
 @pytest.mark.parametrize(
     ("in_device", "is_possible"),
     [((8, 16, 16), True), ((0.6, 0.6, 0.6), False), ((4, 10, 20), False)],

@@ -145,8 +145,6 @@ def _use_below(table: PlaceTable, slots: float) -> float:
     sources = round(min(slots, ceil(table.facts.in_flight_in(table.load.step) + others)))
     if table.others_share > UNEXPLAINED or sources < _MIN_SOURCES:
         return 0.0
-    if waiting <= _NO_QUEUE_RATIO * table.in_flight_inside("array_service"):
-        return 0.0
     return use_of_servers(sources, min(sources - 1, max(1, round(_served_at_once(table)))), waiting)
 
 

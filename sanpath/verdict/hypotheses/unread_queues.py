@@ -52,9 +52,9 @@ _ONE_DIRECTION_WEIGHT = -2.5
 """Smallest log-odds of a place of both directions if I/Os of one of them wait far longer: sanpath's own choice, 1 to
 12, because a cache may answer reads above the queue."""
 _READS_FIRST_WEIGHT = -1.0
-"""The same for writes that wait above a LUN if a scheduler may be there: mq-deadline, which Linux uses for most SCSI
-disks, sends reads first (Documentation/block/deadline-iosched.rst), so that the I/Os that wait are writes. sanpath's
-own choice, 1 to 2.7."""
+"""The same for writes that wait above a LUN, and not inside the array by its own clock, if a scheduler may be there:
+mq-deadline, which Linux uses for most SCSI disks, sends reads first (Documentation/block/deadline-iosched.rst), and
+then the I/Os that wait are writes. sanpath's own choice, 1 to 2.7."""
 _NO_SCHEDULER = "none"
 _MAX_NUMBER_WEIGHT = 2.5
 """Largest weight, either way, of the number of I/Os below a queue if rates and times change: sanpath's own choice, 12
@@ -187,13 +187,21 @@ def _slot_evidence(table: PlaceTable, index: int, queues: int = 1, depth: float 
             words += f", of {count(depth)} slots"
             yield Evidence(words, max(_MIN_SETTING_WEIGHT, limit_weight(slots / depth, _BELOW_ERROR)))
         else:
-            yield Evidence(words, full_queue_weight(slots, table.facts.in_flight_in(table.load.step) / queues))
+            yield Evidence(words, full_queue_weight(slots, _offered(table, index) / queues))
     elif depth and (in_flight := table.facts.in_flight_in(table.load.step)) < depth:
         words = f"{count(in_flight)} I/Os are outstanding in all, and{each} has {count(depth)} slots"
         yield Evidence(words, min(0.0, max(_MIN_SETTING_WEIGHT, limit_weight(in_flight / depth, _BELOW_ERROR))))
     elif not depth and (in_flight := _min_in_flight(table) / queues) > 0:
         words = f"{count(in_flight)} outstanding I/Os are enough for this throughput, and most queues admit more"
         yield Evidence(words, fewer_slots_weight(in_flight))
+
+
+def _offered(table: PlaceTable, index: int) -> float:
+    """I/Os that may reach a queue at a segment: those in flight, or fewer if a queue above holds others back. Their
+    number is then a usual depth because that queue has it."""
+    above = [segment for segment in table.segments[:index] if segment.slots and segment.queue is not None]
+    full = [each.slots or 0.0 for each in above if each.queue is not None and each.queue.holds_back]
+    return min([table.facts.in_flight_in(table.load.step), *full])
 
 
 def _held(table: PlaceTable, index: int) -> float:
@@ -246,7 +254,8 @@ def one_direction_evidence(
     """Evidence against a place that reads and writes share, such as a queue, from I/Os of the other direction that
     spend less time there: all wait equally long for a slot, an adapter or a driver, except where a scheduler sends
     reads first. None if the clocks of the two directions differ."""
-    reads_first = table.load.direction == "write" and not of_adapter and _may_have_scheduler(table)
+    is_timed = is_above_array_clock(table, explains)
+    reads_first = table.load.direction == "write" and is_timed and not of_adapter and _may_have_scheduler(table)
     least = _READS_FIRST_WEIGHT if reads_first else _ONE_DIRECTION_WEIGHT
     kinds = {table.segments[index].kind for index in explains}
     own, shares_queues = table.seconds(explains), _same_queues(table, of_adapter=of_adapter)
