@@ -1,4 +1,4 @@
-"""Processors limit: those of the load's processes, all of the machine, or a single core."""
+"""Processors limit: those of the load's processes, or all of the machine."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ from sanpath.verdict.evidence.likelihoods import (
 )
 from sanpath.verdict.evidence.outstanding import saturation_weight
 from sanpath.verdict.evidence.variation import slowdown_weight
-from sanpath.verdict.hypotheses.claim import SELDOM, Claim, Evidence, Growth, conclusion_of, load_claim, weighed
-from sanpath.verdict.hypotheses.unread_queues import waits_with_free_slots
+from sanpath.verdict.hypotheses.claim import SELDOM, Claim, Evidence, Growth, load_claim, weighed
 from sanpath.verdict.places.host_queues import works_on_ios
 from sanpath.verdict.places.processors import (
     CLEARLY_LESS_BUSY,
@@ -54,12 +53,9 @@ _SAME_RATE, _CLEARLY_FEWER = 0.03, 0.7
 _USUAL_STOPPED, _MAX_STOPPED_WEIGHT = 0.2, 3.0
 """Mean share of a CPU quota's periods in which it stops a load that something else limits (exponential tail), and the
 largest weight of that share: sanpath's own choices."""
-_MAX_CORE = 3.5
+MAX_CORE = 3.5
 """Largest log-likelihood ratio of a full core or full processors: unrelated threads or a polling engine may fill
 them."""
-_MAX_OWN_CORE = 5.0
-"""The same for a core that is busy in proportion to the load's I/Os over several steps: it works for these. A program
-that fills it may be the load, or a virtual machine that contains it."""
 _CORES = (1, 0.04), (2, 0.12), (4, 0.2), (8, 0.2), (16, 0.18), (32, 0.12), (64, 0.08), (128, 0.06)
 """Numbers of processors, with the share of machines that have them: the smallest cloud instances have one or two,
 servers with two sockets up to some hundred threads."""
@@ -77,9 +73,6 @@ _BACKGROUND_WEIGHT = -1.5
 other work. One that limits is busy in proportion to its I/Os (utilisation law, Denning and Buzen 1978)."""
 _BYTES_LIMIT_WEIGHT = -3.0
 """Log-odds of processors if fewer, larger I/Os moved the same bytes: most of their work is per I/O."""
-_BY_INTERRUPTS, _USUAL_INTERRUPTS = 0.7, 0.1
-"""Share of the limiting full cores that interrupts fill (a thread of the I/O path fills the others), and mean share
-of its time that a core spends on interrupts if a program fills it (exponential tail)."""
 _IN_KERNEL = 0.25
 """Smallest share of the latency, above a local block device, that may be kernel work on I/Os: sanpath's choice."""
 _USUAL_TURN_WAIT = 0.25
@@ -90,24 +83,18 @@ _BATCHING_SHARE = 0.25
 choice."""
 _HELD_ERROR = 0.25
 """Error of the number of I/Os that a thread works on, by two clocks: sanpath's own choice."""
-_ALL_BUSY_IDLE_RATIO = 0.05
+ALL_BUSY_IDLE_RATIO = 0.05
 """Idle share of all processors together, below which a full core means a full machine."""
-_MIN_ONE_CORE_WEIGHT = -3.0
-"""Smallest log-odds of a single full core as the limit on such a machine."""
-_LOAD_CORE_RATIO = 0.9
-"""Share of a core from which a process of the load fills the core itself. A process that waits for the core counts
-too: then that wait is the limit."""
 _THREAD_ERROR = 0.05
 """Standard error of the share of the time in which threads run or wait: the mean includes helper threads that
 sleep."""
 
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
-    """One claim for the load's own processor, one for those of its machine, and one for each full core."""
+    """One claim for the load's own processor, and one for those of its machine."""
     if not table.load.seen_at_array:
         yield _generator(table)
     yield from _machine(table)
-    yield from _cores(table)
 
 
 def _generator(table: PlaceTable) -> Claim:
@@ -125,7 +112,7 @@ def _generator(table: PlaceTable) -> Claim:
         weight = _CPU_UNREAD_WEIGHT
         threads = threads_of(table.facts, table.load)
         if (most_used := _max_thread_use(table, threads)) is not None:
-            weight += min(_MAX_CORE, busy_weight(most_used))
+            weight += min(MAX_CORE, busy_weight(most_used))
             if threads > 1 and len(table.load.jobs) <= 1:
                 words = f"its {count(threads)} threads used {percent(most_used)} of a core each at most, on average"
                 if (cost := _high_cost(table, most_used * threads)) is not None:
@@ -139,7 +126,7 @@ def _generator(table: PlaceTable) -> Claim:
     else:
         words, weight = cpu_words, limit_weight(cpu_ratio, PROCESSOR_ERROR)
     of_quota = max(limit_weight(quota_ratio, PROCESSOR_ERROR), _stopped_weight(table)) if quota_words else 0.0
-    of_wait, wait_words, waits_on = _waits_for_core(table)
+    of_wait, wait_words, waits_on = waits_for_core(table)
     if quota_words and of_quota > weight:
         # All processes share a quota, and it holds them back even if cores are idle.
         words, weight, is_shared, place = quota_words, of_quota, True, "its CPU quota"
@@ -201,14 +188,14 @@ def _thread_use(table: PlaceTable) -> tuple[float | None, str]:
     return (max(ran), f"its threads ran for {percent(max(ran))} of the time") if ran else (None, "")
 
 
-def _waits_for_core(table: PlaceTable) -> tuple[float, str, str | None]:
+def waits_for_core(table: PlaceTable) -> tuple[float, str, str | None]:
     """The log-likelihood ratio that the load's threads wait for a core that others use while other cores are idle,
     words for it, and the machine. (0, "", None): not read, they hardly wait, or each has one I/O outstanding."""
     found: tuple[float, str, str | None] = (0.0, "", None)
     has_several = (table.load.in_flight_configured or 0.0) > max(1.0, threads_of(table.facts, table.load))
     for row in table.machine_rows if has_several else ():
         run, wait = (cast("float | None", row[f"load_thread_{what}_ratio"]) for what in ("run", "wait"))
-        others_idle = 1 - number(row, "cpu_ratio") >= _ALL_BUSY_IDLE_RATIO
+        others_idle = 1 - number(row, "cpu_ratio") >= ALL_BUSY_IDLE_RATIO
         if run is None or wait is None or wait < _MIN_CORE_WAIT_RATIO or not others_idle:
             continue
         if (weight := _core_wait_weight(run, wait)) > found[0]:
@@ -303,14 +290,14 @@ def _machine(table: PlaceTable) -> Iterator[Claim]:
     words = f"the processors of {machine} are {percent(number(busiest, 'cpu_ratio'))} busy"
     in_kernel = _kernel_work(table)
     explains = in_kernel or table.above_array_clock | {0}
-    weight = min(_MAX_CORE, busy_weight(number(busiest, "cpu_ratio")))
+    weight = min(MAX_CORE, busy_weight(number(busiest, "cpu_ratio")))
     evidence = [Evidence(words, weight)]
     if in_kernel:
-        evidence += _background_evidence(table, busiest, "cpu_ratio", weight)
+        evidence += background_evidence(table, busiest, "cpu_ratio", weight)
     elif (measured := _run_queue_evidence(table, busiest, weight)) is not None:
         evidence.append(measured)
     else:
-        evidence += _background_evidence(table, busiest, "cpu_ratio", weight)
+        evidence += background_evidence(table, busiest, "cpu_ratio", weight)
         if not follows_load(table.facts, table.load, table.same_io, machine, "cpu_ratio"):
             evidence += _short_wait_evidence(table, weight)
     evidence += _unused_slots_evidence(table)
@@ -422,67 +409,7 @@ def _core_count_weight(cores_used: float) -> float:
     return log(_USUAL_CORE_COUNT_SHARE * of_full / sum(share for _, share in larger) + 1 - _USUAL_CORE_COUNT_SHARE)
 
 
-def _cores(table: PlaceTable) -> Iterator[Claim]:
-    """One claim for each machine of the load, or its host, that has a full core while the others are idle.
-
-    The core serves the interrupts of an adapter, or a thread of the I/O path. Completions wait for it between the
-    host's last clock and the array's. If it also starts I/Os, these wait for it above a device with free slots.
-    Received data that is not read waits for a core, even if no core is read.
-    """
-    late = table.indices("host_receive")
-    gaps = table.gaps | late
-    starting = frozenset(i for i, segment in enumerate(table.segments) if waits_with_free_slots(table, segment))
-    waits = [Evidence(f"received data wait until the host reads them, {table.wait_words(late)}", 0.0)] if late else []
-    for row in table.machine_rows:
-        entity, used = str(row["entity"]), cast("float | None", row["busiest_core_ratio"])
-        evidence = list(waits)
-        if used is not None:
-            weight = min(_MAX_OWN_CORE if _core_follows_load(table, row) else _MAX_CORE, busy_weight(used))
-            # If all processors are busy, the limit is not a single core.
-            idle_ratio = 1 - number(row, "cpu_ratio")
-            if weight > 0:
-                weight *= min(1.0, 2 * idle_ratio)
-                weight += max(_MIN_ONE_CORE_WEIGHT, min(0.0, log(max(idle_ratio, 1e-3) / _ALL_BUSY_IDLE_RATIO)))
-            kept_from = _waits_for_core(table)
-            if (table.load.cpu_ratio or 0.0) >= _LOAD_CORE_RATIO or (kept_from[0] > 0 and kept_from[2] == entity):
-                weight = min(0.0, weight)
-            evidence.insert(0, Evidence(f"the busiest core of {entity} is at {percent(used)}", weight))
-            evidence += _background_evidence(table, row, "busiest_core_ratio", weight)
-            evidence += _interrupt_evidence(row) if weight > 0 else []
-        words = (reading.words for reading in evidence)
-        because = (*words, "interrupts of an adapter, or one thread, can fill a core while the others idle")
-        overturn_if = ("the same throughput while no core of the host is full",)
-        conclude = conclusion_of(table, "host", because, overturn_if, waits_inside=True, utilisation=used)
-        for index in sorted(late if used is None else gaps):
-            gap = frozenset({index})
-            for started in {frozenset[int](), starting}:
-                may = gaps - gap | started
-                yield Claim("core", entity, gap, evidence, conclude, SELDOM, group="cores", may_explain=may)
-
-
-def _core_follows_load(table: PlaceTable, row: FactRow) -> bool:
-    """Whether the busiest core of a machine is busy in proportion to the load's I/Os, and not with a program."""
-    interrupts = cast("float | None", row["busiest_core_interrupt_ratio"])
-    by_program = interrupts is not None and interrupts <= _USUAL_INTERRUPTS
-    return not by_program and follows_load(
-        table.facts, table.load, table.same_io, str(row["entity"]), "busiest_core_ratio"
-    )
-
-
-def _interrupt_evidence(row: FactRow) -> list[Evidence]:
-    """Evidence from the share of the busiest core's time that interrupts take: if they take little, a program fills
-    it."""
-    share = cast("float | None", row["busiest_core_interrupt_ratio"])
-    if share is None:
-        return []
-    by_interrupts = 2 * share
-    by_program = exp(-share / _USUAL_INTERRUPTS) / _USUAL_INTERRUPTS
-    limiting = _BY_INTERRUPTS * by_interrupts + (1 - _BY_INTERRUPTS) * by_program
-    words = f"interrupts take {percent(share)} of its busy time"
-    return [Evidence(words, min(0.0, log(limiting / by_program)))]
-
-
-def _background_evidence(table: PlaceTable, row: FactRow, fact: str, weight: float) -> list[Evidence]:
+def background_evidence(table: PlaceTable, row: FactRow, fact: str, weight: float) -> list[Evidence]:
     """Evidence that I/Os do not fill a processor. It outweighs the processor's utilisation, whose log-likelihood
     ratio is `weight`. `row`: of the host in this step."""
     if weight <= 0:

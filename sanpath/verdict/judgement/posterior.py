@@ -21,6 +21,7 @@ from sanpath.verdict.evidence.likelihoods import UNEXPLAINED, normal_density
 from sanpath.verdict.hypotheses import (
     array,
     array_limits,
+    cores,
     data_sheet,
     drives,
     links,
@@ -57,6 +58,7 @@ HYPOTHESES: Sequence[_Hypothesis] = (
     data_sheet.claims,
     load.claims,
     processors.claims,
+    cores.claims,
     drives.claims,
     unread_queues.claims,
     unseen.claims,
