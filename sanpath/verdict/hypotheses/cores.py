@@ -16,9 +16,8 @@ from sanpath.verdict.places.processors import follows_load
 from sanpath.verdict.places.table import PlaceTable
 
 _MAX_OWN_CORE = 5.0
-"""Largest log-likelihood ratio of a full core that is busy in proportion to the load's I/Os over several steps: it works
-for these. A program
-that fills it may be the load, or a virtual machine that contains it."""
+"""Largest log-likelihood ratio of a full core that is busy in proportion to the load's I/Os over several steps: it
+works for these. A program that fills it may be the load, or a virtual machine that contains it."""
 _BY_INTERRUPTS, _USUAL_INTERRUPTS = 0.7, 0.1
 """Share of the limiting full cores that interrupts fill (a thread of the I/O path fills the others), and mean share
 of its time that a core spends on interrupts if a program fills it (exponential tail)."""
