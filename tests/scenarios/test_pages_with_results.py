@@ -10,9 +10,12 @@ import pytest
 from sanpath.diagnosis.model import Diagnosis
 from sanpath.errors import UsageError
 from sanpath.model import SourceEntity
+from sanpath.recorder.importing.importer import ImportRequest, import_file
+from sanpath.recording.reading.recording import Recording
 from sanpath.registry import result_reader
 from sanpath.views.step_notes import step_notes
 from tests.support.fio_text import fio_text, import_text, likelihoods
+from tests.support.stories import judged
 
 IOSTAT = """Device            r/s     w/s     rkB/s     wkB/s   rrqm/s   wrqm/s  r_await  w_await  aqu-sz  %util
 sdb           2000.00    0.00   8000.00      0.00     0.00     0.00     1.00     0.00    2.00  99.00
@@ -133,6 +136,16 @@ def test_a_device_without_times_is_not_timed(tmp_path: Path) -> None:
     found = import_text(tmp_path, fio_text(device_us=0.0))
     assert not any(s.entity == "host:db1" and s.probability > 0.05 for s in found.verdict.suspects)
     assert not any("sdb" in part.entity for budget in found.latency_budget for part in budget.parts)
+
+
+def test_several_programs_of_a_host_without_a_name_may_keep_any_number_outstanding(tmp_path: Path) -> None:
+    text = IOSTAT.replace("1.00     0.00    2.00  99.00", "2.30     0.00    4.60  40.00")
+    file = tmp_path / "result.txt"
+    file.write_text(text)
+    import_file(ImportRequest(file, tmp_path / "r.sanpath"))
+    named = likelihoods(in_folder(tmp_path, "named", text))
+    assert text != IOSTAT
+    assert likelihoods(judged(Recording(tmp_path / "r.sanpath"))) == pytest.approx(named, abs=0.02)
 
 
 def test_whoever_waits_for_the_device_behind_a_cache_asks_for_more(tmp_path: Path) -> None:

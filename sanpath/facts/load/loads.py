@@ -136,7 +136,7 @@ class LoadFacts:
     @property
     def seen_at_host(self) -> bool:
         """Whether only a host counts its I/Os: those of all programs on it."""
-        return any(root.startswith(("host:", "vm:")) for root in self.roots)
+        return any(root.startswith(("host:", "vm:", "lun:")) for root in self.roots)
 
     def filled_ratio(self, in_flight: float) -> float | None:
         """Return the I/Os in flight, of both directions, over those that the load could keep in flight. None:
