@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,17 +22,23 @@ DEPTH, OPS = 8, 500
 
 
 def recorded(
-    folder: Path, answers_until: int, answers_again: int, outstanding: int = DEPTH, devices: Table = GAUGE
+    folder: Path,
+    answers_until: int,
+    answers_again: int,
+    outstanding: int = DEPTH,
+    devices: Table = GAUGE,
+    idle: Sequence[int] = (0,),
 ) -> Diagnosis:
     """A host whose multipath map does reads, eight at a time, but for some seconds of thirty.
 
-    `devices`: whether outstanding I/Os are counted at each poll, or the time with any.
+    `devices`: whether outstanding I/Os are counted at each poll, or the time with any. `idle`: seconds without any.
     """
     out = RecordingBuilder(folder / "r.sanpath")
     out.source("db1", "linux_host", devices)
     out.entity("db1", "host", "db1", ids={"name": ("db1",)})
     out.entity("db1", "lun", "dm-0", "db1/dm-0", {"device": ("dm-0",)})
     out.link("db1", "attached_to", (("lun", "dm-0"), ("host", "db1")))
+    busy = 0
     for second in range(31):
         out.poll("db1", second)
         silent = max(0, min(second, answers_again) - answers_until)
@@ -39,7 +46,9 @@ def recorded(
         waited = 1000 * DEPTH * (second if second >= answers_again else second - silent)
         counters = {"ops_read_total": done, "bytes_read_total": 4096 * done, "latency_seconds_read_total": waited}
         writes = {name.replace("read", "write"): 0 for name in counters}
-        number = outstanding if devices == GAUGE else 1000 * second * min(1, outstanding)
+        is_idle = second in idle
+        number = outstanding * (not is_idle) if devices == GAUGE else busy
+        busy += 1000 * min(1, outstanding) * (not is_idle)
         out.samples("db1", devices, second, {"dm-0": {**counters, **writes, devices.columns[-1].metric: number}})
     return diagnose(out.write())
 
@@ -49,8 +58,12 @@ def test_a_device_that_answers_nothing_is_the_headline_if_nothing_else_is_known(
     tmp_path: Path, devices: Table, outstanding: str
 ) -> None:
     found = recorded(tmp_path, 0, 31, devices=devices)
+    seconds = 29
     assert found.summary.verdict == "Device db1/dm-0 answers no I/O"
-    assert found.summary.consequence == f"{outstanding} outstanding, none completed in 30 s: nothing can be judged"
+    assert (
+        found.summary.consequence
+        == f"{outstanding} outstanding, none completed in {seconds} s: nothing can be judged"
+    )
     assert found.summary.action == "Find out why the device does not answer"
 
 
@@ -72,6 +85,14 @@ def test_neither_a_short_time_nor_an_idle_device_is_without_an_answer(
 ) -> None:
     found = recorded(tmp_path, 10, again, outstanding, devices)
     assert "device-answers-nothing" not in {f.rule for f in found.findings if f.outcome == "hit"}
+
+
+@pytest.mark.parametrize("devices", [GAUGE, BUSY])
+def test_a_number_that_never_falls_may_be_a_kernels_that_lost_count(tmp_path: Path, devices: Table) -> None:
+    """A device of nobody's test has had the same I/Os outstanding since it was last used, and completes none."""
+    found = recorded(tmp_path, 0, 31, devices=devices, idle=())
+    assert "device-answers-nothing" not in {f.rule for f in found.findings if f.outcome == "hit"}
+    assert "answers no I/O" not in found.summary.verdict
 
 
 @pytest.mark.parametrize(

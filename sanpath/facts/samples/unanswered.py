@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 import duckdb
 import numpy as np
 
-from sanpath.facts.samples.sample_arrays import SampleArrays, SampleReader, cached_arrays, timed_samples
+from sanpath.facts.samples.sample_arrays import Floats, SampleArrays, SampleReader, cached_arrays, timed_samples
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.model import DIRECTIONS
 from sanpath.recording.reading.recording import Recording
+from sanpath.recording.reading.sample_cache import Mask
 from sanpath.topology.keys import Local
 
 _MIN_SECONDS = 5.0
@@ -75,27 +76,46 @@ def _silent_times(samples: SampleArrays, scales: Mapping[str, float]) -> Iterato
     seconds = np.diff(samples.moment) / 1e6
     growths = {name: np.diff(samples.columns[name].numbers) * scale for name, scale in scales.items()}
     known = {name: samples.columns[name].is_known() for name in scales}
-    waits = np.zeros(len(seconds), dtype=bool)
-    if _OUTSTANDING in scales:
-        is_waiting = known[_OUTSTANDING] & (samples.columns[_OUTSTANDING].numbers >= 1)
-        waits |= is_waiting[1:] & is_waiting[:-1]
-    if _BUSY in scales:
-        waits |= known[_BUSY][1:] & known[_BUSY][:-1] & (growths[_BUSY] >= _MIN_BUSY_RATIO * seconds)
     completed = [name for name in _COMPLETED if name in scales]
     counted = np.any([known[name] for name in completed], axis=0)
-    silent = waits & counted[1:] & counted[:-1] & (np.diff(samples.entity) == 0) & (seconds > 0)
+    silent = counted[1:] & counted[:-1] & (np.diff(samples.entity) == 0) & (seconds > 0)
+    silent &= _waits(samples, seconds, growths.get(_BUSY))
     for name in completed:
         silent &= ~(known[name][1:] & known[name][:-1]) | (growths[name] == 0)
     edges = np.flatnonzero(np.diff(np.concatenate(([False], silent, [False]))))
     for first, last in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
         outstanding = None
-        if _OUTSTANDING in scales and known[_OUTSTANDING][last]:
+        if _OUTSTANDING in scales:
             outstanding = float(samples.columns[_OUTSTANDING].numbers[last])
         elif _WAITED in scales:
             # Kernels from 5.0 on count this time only when an I/O is completed.
             mean = growths[_WAITED][first:last].sum() / seconds[first:last].sum()
             outstanding = float(mean) if mean >= 1 else None
         yield int(samples.entity[first]), int(samples.moment[first]), int(samples.moment[last]), outstanding
+
+
+def _waits(samples: SampleArrays, seconds: Floats, busy_seconds: Floats | None) -> Mask:
+    """Return in which windows a device had I/Os outstanding all the time.
+
+    Some kernels lose count, and an idle device has I/Os outstanding for ever. So only those count that are more than
+    the device had at another time.
+    """
+    devices = len(samples.entities)
+    if _OUTSTANDING in samples.columns:
+        values = samples.columns[_OUTSTANDING]
+        numbers = np.where(values.is_known(), values.numbers, np.inf)
+        least = np.full(devices, np.inf)
+        np.minimum.at(least, samples.entity, numbers)
+        is_waiting = np.isfinite(numbers) & (numbers > least[samples.entity])
+        return is_waiting[1:] & is_waiting[:-1]
+    if busy_seconds is None:
+        return np.zeros(len(seconds), dtype=bool)
+    known = samples.columns[_BUSY].is_known()
+    is_busy = known[1:] & known[:-1] & (busy_seconds >= _MIN_BUSY_RATIO * seconds)
+    is_same = np.diff(samples.entity) == 0
+    was_idle = np.zeros(devices, dtype=bool)
+    was_idle[samples.entity[1:][is_same & ~is_busy]] = True
+    return is_busy & was_idle[samples.entity[1:]]
 
 
 def with_unanswered_ios(
