@@ -51,10 +51,10 @@ because its depth may have been changed since, or the array's times may be means
 _ONE_DIRECTION_WEIGHT = -2.5
 """Smallest log-odds of a place of both directions if I/Os of one of them wait far longer: sanpath's own choice, 1 to
 12, because a cache may answer reads above the queue."""
-_READS_FIRST_WEIGHT = -1.0
-"""The same for writes that wait above a LUN, and not inside the array by its own clock, if a scheduler may be there:
-mq-deadline, which Linux uses for most SCSI disks, sends reads first (Documentation/block/deadline-iosched.rst), and
-then the I/Os that wait are writes. sanpath's own choice, 1 to 2.7."""
+_SCHEDULED_WEIGHT = -1.0
+"""The same above a LUN, and not inside the array by its own clock, if a scheduler may be there: mq-deadline, which
+Linux uses for most SCSI disks, sends a few reads for each write (Documentation/block/deadline-iosched.rst), and I/Os
+beyond their direction's part wait alone. sanpath's own choice, 1 to 2.7."""
 _NO_SCHEDULER = "none"
 _MAX_NUMBER_WEIGHT = 2.5
 """Largest weight, either way, of the number of I/Os below a queue if rates and times change: sanpath's own choice, 12
@@ -252,11 +252,11 @@ def one_direction_evidence(
     table: PlaceTable, explains: frozenset[int], *, of_adapter: bool = False
 ) -> Iterator[Evidence]:
     """Evidence against a place that reads and writes share, such as a queue, from I/Os of the other direction that
-    spend less time there: all wait equally long for a slot, an adapter or a driver, except where a scheduler sends
-    reads first. None if the clocks of the two directions differ."""
+    spend less time there: all wait equally long for a slot, an adapter or a driver, except where a scheduler
+    divides slots. None if the clocks of the two directions differ."""
     is_timed = is_above_array_clock(table, explains)
-    reads_first = table.load.direction == "write" and is_timed and not of_adapter and _may_have_scheduler(table)
-    least = _READS_FIRST_WEIGHT if reads_first else _ONE_DIRECTION_WEIGHT
+    is_scheduled = is_timed and not of_adapter and _may_have_scheduler(table)
+    least = _SCHEDULED_WEIGHT if is_scheduled else _ONE_DIRECTION_WEIGHT
     kinds = {table.segments[index].kind for index in explains}
     own, shares_queues = table.seconds(explains), _same_queues(table, of_adapter=of_adapter)
     for other in table.opposite_direction:
