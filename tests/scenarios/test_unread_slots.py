@@ -152,7 +152,8 @@ def test_writes_alone_may_wait_for_a_slot_where_a_scheduler_sends_reads_first(tm
         counted = 6_300 * 8 * KIB * 1.04
         ports = {"fc1/7": (counted, counted), "fc1/1": (counted, counted)}
         array = {"read": AtArray(1.02e-3, queue=0.0, san=2e-5), "write": AtArray(1e-4, queue=0.0, san=2e-5)}
-        san.step("s", 128, block=8 * KIB, **flows, disk=flows, ports=ports, array=array)
+        read, write = flows["read"], flows["write"]
+        san.step("s", 128, block=8 * KIB, read=read, write=write, disk=flows, ports=ports, array=array)
         return sum(s.probability for s in judged(san.write()).verdict.suspects if s.entity == LUN)
 
     of_none, of_unknown = of_lun("none"), of_lun("")
