@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from math import isclose
 from operator import attrgetter
 
-from sanpath.diagnosis.model import Bottleneck, Diagnosis, DirectionResult, ElementUse, StepResult
+from sanpath.diagnosis.model import Bottleneck, CurvePoint, Diagnosis, DirectionResult, ElementUse, StepResult
 from sanpath.facts.load.loads import FLAT
 from sanpath.facts.samples.slow_windows import STALLS_MATTER
 from sanpath.facts.storage.load_volumes import SHARED
@@ -16,6 +17,10 @@ from sanpath.units import count, counted, duration, iops, percent, percent_round
 
 _LIGHTER_RATIO = 0.7
 """Ratio of I/Os in flight from which a load is clearly lighter: sanpath's own choice."""
+_SAME_IN_FLIGHT = 0.1
+"""Relative difference up to which as many I/Os are in flight: sanpath's own choice."""
+_MUCH_SLOWER_RATIO = 0.7
+"""Ratio of throughputs from which a repetition is worth a sentence beside the verdict: sanpath's own choice."""
 
 
 def consequence(diagnosis: Diagnosis, step: StepResult) -> str | None:
@@ -47,27 +52,41 @@ def consequence(diagnosis: Diagnosis, step: StepResult) -> str | None:
         words += f". {also}"
     if busy := busy_words(diagnosis):
         words += f". {busy}"
-    if doubt := _doubt(diagnosis, step):
+    doubt = _doubt(diagnosis, step)
+    slower = _slower_repetition(diagnosis, step, direction)
+    if slower is not None and f"(step {slower.step}," not in doubt:
+        words += f". The same load reached {iops(slower.ops_per_second)} in step {slower.step}"
+    if doubt:
         words += f". {doubt}"
     return f"{words}."
 
 
 def _doubt(diagnosis: Diagnosis, step: StepResult) -> str:
-    """Why the step's figures are in doubt, as a sentence: the severest of several reasons. If none does, why those of
-    another step are, with its throughput, where the reason is severe. "": nothing makes them doubtful."""
+    """Why the step's figures are in doubt, as a sentence: the severest of several reasons. A severe reason of another
+    step is told with its throughput. "": nothing makes them doubtful."""
     hits = [finding for finding in diagnosis.findings if finding.role == "validity" and finding.outcome == "hit"]
     severe = [finding for finding in hits if finding.severity == "high"]
-    own = [
-        *(finding for finding in severe if {step.name, WHOLE_RUN} & set(finding.steps)),
-        *(finding for finding in hits if step.name in finding.steps),
+    of_step = [finding.title for finding in severe if step.name in finding.steps]
+    of_others = [
+        f"{finding.title} (step {other.name}, {iops(other.ops_per_second)})"
+        for finding in severe
+        for other in diagnosis.steps
+        if other.name in finding.steps
     ]
-    if own:
-        return own[0].title
-    others = ((each, finding) for finding in severe for each in diagnosis.steps if each.name in finding.steps)
-    other, finding = next(others, (None, None))
-    if other is None or finding is None:
-        return ""
-    return f"{finding.title} (step {other.name}, {iops(other.ops_per_second)})"
+    of_run = [finding.title for finding in severe if WHOLE_RUN in finding.steps]
+    slight = [finding.title for finding in hits if step.name in finding.steps]
+    return next(iter((*of_step, *of_others, *of_run, *slight)), "")
+
+
+def _slower_repetition(diagnosis: Diagnosis, step: StepResult, direction: str) -> CurvePoint | None:
+    """The slowest step with the same number of outstanding I/Os of the same kind. None: none is clearly slower."""
+    for curve in diagnosis.verdict.curves:
+        own = next((point for point in curve.points if point.step == step.name), None)
+        if curve.direction == direction and own is not None:
+            alike = [p for p in curve.points if isclose(p.in_flight, own.in_flight, rel_tol=_SAME_IN_FLIGHT)]
+            slowest = min(alike, key=attrgetter("ops_per_second"))
+            return slowest if slowest.ops_per_second <= _MUCH_SLOWER_RATIO * own.ops_per_second else None
+    return None
 
 
 def _flat_words(diagnosis: Diagnosis, step: StepResult, direction: str) -> str | None:
