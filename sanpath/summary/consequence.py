@@ -73,7 +73,7 @@ def _doubt(diagnosis: Diagnosis, step: StepResult) -> str:
         for other in diagnosis.steps
         if other.name in finding.steps
     ]
-    of_run = [finding.title for finding in severe if WHOLE_RUN in finding.steps]
+    of_run = [finding.summary for finding in severe if WHOLE_RUN in finding.steps]
     slight = [finding.title for finding in hits if step.name in finding.steps]
     return next(iter((*of_step, *of_others, *of_run, *slight)), "")
 

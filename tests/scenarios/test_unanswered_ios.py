@@ -12,12 +12,13 @@ from sanpath.diagnose import diagnose
 from sanpath.diagnosis.model import Diagnosis
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.facts.samples.unanswered import Unanswered, with_unanswered_ios
-from sanpath.model import Column, Table
+from sanpath.model import DIRECTIONS, Column, Table
+from sanpath_collectors.fio.tables import LOAD as FIO_LOAD
 from tests.scenarios.test_without_a_generator import LUN
 from tests.support.recording import RecordingBuilder
 
-GAUGE = replace(LUN, columns=(*LUN.columns, Column("in_flight", 64, 1.0)))
 BUSY = replace(LUN, columns=(*LUN.columns, Column("busy_seconds_total", 64, 1e-3)))
+GAUGE = replace(BUSY, columns=(*BUSY.columns, Column("in_flight", 64, 1.0)))
 DEPTH, OPS = 8, 500
 
 
@@ -31,7 +32,7 @@ def recorded(
 ) -> Diagnosis:
     """A host whose multipath map does reads, eight at a time, but for some seconds of thirty.
 
-    `devices`: whether outstanding I/Os are counted at each poll, or the time with any. `idle`: seconds without any.
+    `devices`: whether the number of outstanding I/Os is read, or only the time with any. `idle`: seconds without any.
     """
     out = RecordingBuilder(folder / "r.sanpath")
     out.source("db1", "linux_host", devices)
@@ -46,10 +47,10 @@ def recorded(
         waited = 1000 * DEPTH * (second if second >= answers_again else second - silent)
         counters = {"ops_read_total": done, "bytes_read_total": 4096 * done, "latency_seconds_read_total": waited}
         writes = {name.replace("read", "write"): 0 for name in counters}
-        is_idle = second in idle
-        number = outstanding * (not is_idle) if devices == GAUGE else busy
-        busy += 1000 * min(1, outstanding) * (not is_idle)
-        out.samples("db1", devices, second, {"dm-0": {**counters, **writes, devices.columns[-1].metric: number}})
+        gauge = {"in_flight": 0 if second in idle else outstanding} if devices == GAUGE else {}
+        sample = {**counters, **writes, **gauge, "busy_seconds_total": busy}
+        out.samples("db1", devices, second, {"dm-0": sample})
+        busy += 0 if second in idle else 1000 * min(1, outstanding)
     return diagnose(out.write())
 
 
@@ -73,9 +74,11 @@ def test_a_device_that_answered_nothing_for_a_while_is_on_the_first_screen(
     tmp_path: Path, until: int, again: int, devices: Table
 ) -> None:
     found = recorded(tmp_path, until, again, devices=devices)
-    assert "A block device answered no I/O for a while." in (found.summary.consequence or "")
+    length = min(again, 30) - until
+    words = f"Device db1/dm-0 completed no I/O for {length} s, with some outstanding all the time."
+    assert words in (found.summary.consequence or "")
     (hit,) = [f for f in found.findings if f.rule == "device-answers-nothing" and f.outcome == "hit"]
-    assert hit.evidence["unanswered_seconds"] == pytest.approx(min(again, 30) - until)
+    assert hit.evidence["unanswered_seconds"] == pytest.approx(length)
 
 
 @pytest.mark.parametrize(("again", "outstanding"), [(13, DEPTH), (22, 0)], ids=["a short time", "an idle device"])
@@ -85,6 +88,29 @@ def test_neither_a_short_time_nor_an_idle_device_is_without_an_answer(
 ) -> None:
     found = recorded(tmp_path, 10, again, outstanding, devices)
     assert "device-answers-nothing" not in {f.rule for f in found.findings if f.outcome == "hit"}
+
+
+def test_an_idle_device_beside_the_tested_one_is_none_of_the_tests(tmp_path: Path) -> None:
+    """fio names the device that it tests; another one of its host answers nothing."""
+    out = RecordingBuilder(tmp_path / "r.sanpath")
+    out.source("db1", "linux_host", GAUGE)
+    out.entity("db1", "host", "db1", ids={"name": ("db1",)})
+    for device in ("sda", "sdb"):
+        out.entity("db1", "lun", device, f"db1/{device}", {"device": (device,)})
+        out.link("db1", "attached_to", (("lun", device), ("host", "db1")))
+    out.source("fio", "fio", FIO_LOAD)
+    out.entity("fio", "load", "fio", "fio")
+    out.configure_link("load:fio runs_on host:db1")
+    out.configure_link("load:fio targets lun:db1/sda")
+    idle = {f"{what}_{d}_total": 0 for what in ("ops", "bytes", "latency_seconds") for d in DIRECTIONS}
+    for second in range(31):
+        out.poll("db1", second)
+        waiting = {**idle, "in_flight": min(second, 2), "busy_seconds_total": 1000 * second}
+        answering = {**idle, "in_flight": 0, "busy_seconds_total": 0}
+        out.samples("db1", GAUGE, second, {"sda": answering, "sdb": waiting})
+    found = diagnose(out.write())
+    assert "device-answers-nothing" not in {f.rule for f in found.findings if f.outcome == "hit"}
+    assert "answers no I/O" not in found.summary.verdict
 
 
 @pytest.mark.parametrize("devices", [GAUGE, BUSY])

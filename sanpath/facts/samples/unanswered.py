@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import duckdb
 import numpy as np
 
-from sanpath.facts.samples.sample_arrays import Floats, SampleArrays, SampleReader, cached_arrays, timed_samples
+from sanpath.facts.samples.sample_arrays import SampleArrays, SampleReader, cached_arrays, timed_samples
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.model import DIRECTIONS
 from sanpath.recording.reading.recording import Recording
@@ -18,10 +18,12 @@ from sanpath.topology.keys import Local
 _MIN_SECONDS = 5.0
 """Shortest time without an answer that is one: sanpath's own choice. Linux gives a SCSI command 30 s, and a drive
 that retries a read takes a few."""
-_MIN_BUSY_RATIO = 0.99
-"""Share of a window in which I/Os are outstanding from which they are so all the time: shares are rounded."""
+_MIN_BUSY_RATIO = 0.9
+"""Share of a window in which I/Os are outstanding from which they are so all the time: polls are a little early or
+late."""
 _OUTSTANDING, _BUSY, _WAITED = "in_flight", "busy_seconds_total", "in_flight_seconds_total"
-_COMPLETED = ("ops_read_total", "ops_write_total", "ops_discard_total", "ops_flush_total")
+_COMPLETED = tuple(f"{what}_total" for what in ("ops_read", "ops_write", "ops_discard", "ops_flush"))
+_MOVED = tuple(f"bytes_{direction}_total" for direction in DIRECTIONS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,28 +46,33 @@ class Unanswered:
 
 
 def unanswered(
-    recording: Recording, connection: duckdb.DuckDBPyConnection, known_as: Mapping[Local, str]
+    recording: Recording,
+    connection: duckdb.DuckDBPyConnection,
+    devices: Mapping[Local, str],
+    loaded_us: tuple[float, float],
 ) -> list[Unanswered]:
-    """Return the times in which a device answered nothing, from one sample to another. One source shows each.
+    """Return the times in which a device answered nothing, while a load ran. One source shows each.
 
-    I/Os that are outstanding at two polls, between which none was completed, are the same ones. A device that is busy
-    all the time has at least one.
+    I/Os were outstanding all the time, and none was completed. Only sources that count how long a device is busy are
+    used: those of Linux, which count every kind of command. `devices`: (source, kind, its own id) → device, those of
+    the load; `loaded_us`: when a load ran, begin and end.
     """
     found: list[Unanswered] = []
     timed, recorded = timed_samples(recording, connection, "lun")
     for source, columns in recording.columns("lun").items():
-        completed = [name for name in _COMPLETED if name in columns and name in recorded]
-        waiting = [name for name in (_OUTSTANDING, _BUSY) if name in columns and name in recorded]
-        if not completed or not waiting:
+        metrics = [name for name in (_BUSY, _OUTSTANDING, _WAITED, *_COMPLETED, *_MOVED) if name in columns]
+        metrics = [name for name in metrics if name in recorded]
+        if metrics[:1] != [_BUSY] or not set(_COMPLETED) & set(metrics):
             continue
-        metrics = [name for name in (*waiting, _WAITED, *completed) if name in columns and name in recorded]
         cached = cached_arrays(recording, "lun", source, metrics)
-        samples = SampleReader(connection, timed, source, metrics, cached=cached).read().reported(waiting)
+        own_ids = [own_id for of_source, kind, own_id in devices if (of_source, kind) == (source, "lun")]
+        samples = SampleReader(connection, timed, source, metrics, cached=cached).read(own_ids).reported([_BUSY])
         scales = {name: columns[name].scale for name in metrics}
-        for index, began_us, ended_us, outstanding in _silent_times(samples, scales):
-            device = known_as.get((source, "lun", samples.entities[index]))
-            if device is not None and ended_us - began_us >= _MIN_SECONDS * 1e6:
-                found.append(Unanswered(source, device, began_us, ended_us, outstanding))
+        for index, first_us, last_us, outstanding in _silent_times(samples, scales):
+            began_us, ended_us = max(first_us, loaded_us[0]), min(last_us, loaded_us[1])
+            if ended_us - began_us >= _MIN_SECONDS * 1e6:
+                device = devices[source, "lun", samples.entities[index]]
+                found.append(Unanswered(source, device, round(began_us), round(ended_us), outstanding))
     longest = {each.device: each.source for each in sorted(found, key=lambda each: each.seconds)}
     return [each for each in found if longest[each.device] == each.source]
 
@@ -76,16 +83,16 @@ def _silent_times(samples: SampleArrays, scales: Mapping[str, float]) -> Iterato
     seconds = np.diff(samples.moment) / 1e6
     growths = {name: np.diff(samples.columns[name].numbers) * scale for name, scale in scales.items()}
     known = {name: samples.columns[name].is_known() for name in scales}
-    completed = [name for name in _COMPLETED if name in scales]
-    counted = np.any([known[name] for name in completed], axis=0)
-    silent = counted[1:] & counted[:-1] & (np.diff(samples.entity) == 0) & (seconds > 0)
-    silent &= _waits(samples, seconds, growths.get(_BUSY))
-    for name in completed:
-        silent &= ~(known[name][1:] & known[name][:-1]) | (growths[name] == 0)
+    is_same = (np.diff(samples.entity) == 0) & (seconds > 0)
+    is_busy = is_same & known[_BUSY][1:] & known[_BUSY][:-1] & (growths[_BUSY] >= _MIN_BUSY_RATIO * seconds)
+    silent = is_busy & _is_new(samples, is_same & ~is_busy)
+    for name in (*_COMPLETED, *_MOVED):
+        if name in scales and known[name].any():
+            silent &= known[name][1:] & known[name][:-1] & (growths[name] == 0)
     edges = np.flatnonzero(np.diff(np.concatenate(([False], silent, [False]))))
     for first, last in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
         outstanding = None
-        if _OUTSTANDING in scales:
+        if _OUTSTANDING in scales and known[_OUTSTANDING][last]:
             outstanding = float(samples.columns[_OUTSTANDING].numbers[last])
         elif _WAITED in scales:
             # Kernels from 5.0 on count this time only when an I/O is completed.
@@ -94,28 +101,25 @@ def _silent_times(samples: SampleArrays, scales: Mapping[str, float]) -> Iterato
         yield int(samples.entity[first]), int(samples.moment[first]), int(samples.moment[last]), outstanding
 
 
-def _waits(samples: SampleArrays, seconds: Floats, busy_seconds: Floats | None) -> Mask:
-    """Return in which windows a device had I/Os outstanding all the time.
+def _is_new(samples: SampleArrays, idle: Mask) -> Mask:
+    """Return the windows in which a device has I/Os that it has not always had. `idle`: those in which it has none.
 
-    Some kernels lose count, and an idle device has I/Os outstanding for ever. So only those count that are more than
-    the device had at another time.
+    Some kernels lose count: then an idle device has I/Os outstanding for ever.
     """
     devices = len(samples.entities)
+    was_idle = np.zeros(devices, dtype=bool)
+    was_idle[samples.entity[1:][idle]] = True
+    is_new: Mask = was_idle[samples.entity[1:]]
     if _OUTSTANDING in samples.columns:
         values = samples.columns[_OUTSTANDING]
         numbers = np.where(values.is_known(), values.numbers, np.inf)
         least = np.full(devices, np.inf)
         np.minimum.at(least, samples.entity, numbers)
-        is_waiting = np.isfinite(numbers) & (numbers > least[samples.entity])
-        return is_waiting[1:] & is_waiting[:-1]
-    if busy_seconds is None:
-        return np.zeros(len(seconds), dtype=bool)
-    known = samples.columns[_BUSY].is_known()
-    is_busy = known[1:] & known[:-1] & (busy_seconds >= _MIN_BUSY_RATIO * seconds)
-    is_same = np.diff(samples.entity) == 0
-    was_idle = np.zeros(devices, dtype=bool)
-    was_idle[samples.entity[1:][is_same & ~is_busy]] = True
-    return is_busy & was_idle[samples.entity[1:]]
+        is_more = ~values.is_known() | (numbers > least[samples.entity])
+        has_any = ~values.is_known() | (numbers >= 1)
+        counted = np.isfinite(least)[samples.entity[1:]]
+        is_new = np.where(counted, (is_more & has_any)[1:] & (is_more & has_any)[:-1], is_new)
+    return is_new
 
 
 def with_unanswered_ios(
@@ -126,9 +130,15 @@ def with_unanswered_ios(
     A device counts an I/O and its time when it has completed it. Of a device that reads and writes, it is not known
     which of both these I/Os are: it stays as it is.
     """
-    by_device = {each.device: each for each in times if each.outstanding is not None}
-    found = ((each, by_device.get(known_as.get((each.source, "lun", each.entity), ""))) for each in samples)
-    return [sample if time is None else _with(sample, time) for sample, time in found]
+    by_device: dict[str, list[Unanswered]] = {}
+    for time in times:
+        by_device.setdefault(time.device, []).append(time)
+    result = []
+    for sample in samples:
+        for time in by_device.get(known_as.get((sample.source, "lun", sample.entity), ""), ()):
+            sample = _with(sample, time)
+        result.append(sample)
+    return result
 
 
 def _with(sample: StepSamples, time: Unanswered) -> StepSamples:
