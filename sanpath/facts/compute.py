@@ -169,7 +169,7 @@ def _tables(
         tables[kind] = FactTable(tuple(with_other_hosts(topology, rows_of_kind, tested)))
     multipath = tuple(multipath_rows(topology, tested, events, {step.name: step for step in steps}))
     rows: dict[str, Iterable[FactRow]] = {
-        "load": (*load_rows(topology, loads, tables, tested), *failed_rows(steps, loads, events)),
+        "load": (*load_rows(topology, steps, loads, tables, tested), *failed_rows(steps, loads, events)),
         "path_pair": path_pair_rows(topology, loads, tables),
         "switch_port": switch_port_rows(topology, steps, links, samples.get("switch_port", ())),
         "tcp_connection": tcp_connection_rows(topology, loads, samples.get("tcp_connection", ())),

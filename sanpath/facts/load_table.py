@@ -34,11 +34,16 @@ _FULL_QUEUE_TOLERANCE = 0.1
 
 
 def load_rows(
-    topology: Topology, loads: Sequence[LoadFacts], tables: Mapping[str, FactTable], tested: Sequence[UnderTest]
+    topology: Topology,
+    steps: Sequence[Step],
+    loads: Sequence[LoadFacts],
+    tables: Mapping[str, FactTable],
+    tested: Sequence[UnderTest],
 ) -> Iterator[FactRow]:
     """Yield one row for each load, step and direction with I/O. `tables`: those of links, planes and control
     groups."""
     tested_in = {step.load.step: step for step in tested}
+    seconds = {step.name: step.seconds for step in steps}
     for load in loads:
         step_and_direction = {"step": load.step, "direction": load.direction}
         links = [row for row in tables["link"].select(**step_and_direction) if row["on_loaded_path"]]
@@ -63,7 +68,7 @@ def load_rows(
             "latency_seconds": load.latency_seconds,
             "slowest_seconds": load.slowest_seconds,
             "in_flight_configured": load.in_flight_configured,
-            "unwritten_ratio": unwritten_ratio(topology, load, tables),
+            "unwritten_ratio": unwritten_ratio(topology, load, loads, tables, seconds),
             "in_flight_measured": load.in_flight_measured,
             "flushes_in_flight": load.flushes_in_flight,
             "filled_ratio": load.filled_ratio(total),

@@ -43,7 +43,7 @@ def facts_of_part(facts: Facts, part: LoadPart, samples: Samples) -> Facts:
         ("virtual_disk", virtual_disk_rows(topology, tested)),
     ):
         tables[kind] = FactTable(tuple(_with_foreign_of_all(facts.tables[kind], rows)))
-    tables["load"] = FactTable(tuple(load_rows(topology, loads, tables, tested)))
+    tables["load"] = FactTable(tuple(load_rows(topology, part.steps, loads, tables, tested)))
     return replace(facts, steps=tuple(part.steps), loads=loads, tables=tables, loads_of_test=facts.loads)
 
 

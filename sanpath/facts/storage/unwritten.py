@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import volumes_of
@@ -10,17 +10,28 @@ from sanpath.facts.table import FactTable, number
 from sanpath.topology.topology import Topology
 
 
-def unwritten_ratio(topology: Topology, load: LoadFacts, tables: Mapping[str, FactTable]) -> float | None:
-    """Return the share of the area of a load's largest job that was certainly never written. None: not known.
+def unwritten_ratio(
+    topology: Topology,
+    load: LoadFacts,
+    loads: Sequence[LoadFacts],
+    tables: Mapping[str, FactTable],
+    seconds: Mapping[str, float],
+) -> float | None:
+    """Return the share of what a load reads that was certainly never written. None: not known.
 
-    Jobs may share an area, so only the largest counts. What the volumes hold may lie outside of it.
+    Of its area only the largest job's counts, because jobs may share it, and of sequential reads only as much as they
+    have read. What the volumes hold may lie outside of it. An array counts late what it holds, so what the test wrote
+    counts as well. `loads`: all loads of the recording; `seconds`: step → its length.
     """
     jobs = (topology.entities[job].attributes for job in load.jobs if job in topology.entities)
     areas = [size for attributes in jobs if isinstance(size := attributes.get("working_set_bytes"), int | float)]
     volumes = volumes_of(topology, load, tables)
     rows = tables["volume"].select(step=load.step, direction=load.direction)
-    written = [row for row in rows if row["entity"] in volumes and row["written_bytes"] is not None]
-    largest = max(areas, default=0.0)
-    if not volumes or {row["entity"] for row in written} != set(volumes) or not largest:
+    held = [row for row in rows if row["entity"] in volumes and row["written_bytes"] is not None]
+    area = max(areas, default=0.0)
+    if load.access.random_ratio != 1.0:
+        area = min(area, load.bytes_per_second * seconds.get(load.step, 0.0))
+    if not volumes or {row["entity"] for row in held} != set(volumes) or not area:
         return None
-    return max(0.0, 1 - sum(number(row, "written_bytes") for row in written) / largest)
+    by_test = sum(each.bytes_per_second * seconds.get(each.step, 0.0) for each in loads if each.direction == "write")
+    return max(0.0, 1 - (sum(number(row, "written_bytes") for row in held) + by_test) / area)
