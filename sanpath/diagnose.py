@@ -298,9 +298,6 @@ def _elements(facts: Facts) -> Iterator[ElementUse]:
             full_windows_ratio=_optional(row, "full_windows_ratio"),
             share=_optional(row, "share"),
             foreign_bytes_per_second=_optional(row, "foreign_bytes_per_second"),
-            other_hosts_bytes_per_second=None
-            if row["other_hosts_ratio"] is None
-            else number(row, "other_hosts_ratio") * number(row, "bytes_per_second"),
         )
 
 

@@ -405,8 +405,7 @@ class LatencyBudget:
 class ElementUse:
     """How busy an element was in one step and direction.
 
-    `share`: the share of the test's bytes that cross it. `foreign_bytes_per_second`: bytes that are not the test's;
-    `other_hosts_bytes_per_second`: those of them that the test's own hosts do not move. None: unknown.
+    `share`: the share of the test's bytes that cross it. None: unknown.
     """
 
     entity: str
@@ -421,13 +420,6 @@ class ElementUse:
     full_windows_ratio: float | None
     share: float | None
     foreign_bytes_per_second: float | None
-    other_hosts_bytes_per_second: float | None = None
-
-    @property
-    def of_others(self) -> float:
-        """Bytes a second of other hosts, as far as is known, or else those that are not the test's."""
-        of_hosts = self.other_hosts_bytes_per_second
-        return (self.foreign_bytes_per_second if of_hosts is None else of_hosts) or 0.0
 
 
 @dataclass(frozen=True, slots=True)

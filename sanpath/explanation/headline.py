@@ -127,10 +127,7 @@ def _bottleneck_headline(
         element = "it" if other.limiter == judgement.limiter else f"{other.limiter}"
         sentence += f"; in the {other.load.direction} direction {element} is saturated as well"
     if rows and (foreign := number(rows[0], "foreign_ratio")) > _MOSTLY_FOREIGN_RATIO:
-        others = rows[0]["other_hosts_ratio"]
-        is_own = others is not None and float(others) <= _MOSTLY_FOREIGN_RATIO
-        who = "other programs of the test's hosts" if is_own else "other hosts"
-        return f"{sentence}; {percent(foreign)} of its bytes are not the test's: {who} fill it; {law}."
+        return f"{sentence}; {percent(foreign)} of its bytes are not the test's: other hosts fill it; {law}."
     if rows and (foreign := number(rows[0], "foreign_ratio")) > SHARED:
         available = bottleneck.ceiling_bytes_per_second
         sentence += f"; {percent(foreign)} of its bytes are not the test's"

@@ -43,7 +43,7 @@ def consequence(diagnosis: Diagnosis, step: StepResult) -> str | None:
         words = flat_words
     use = use_of(diagnosis, first.entity, direction) if first is not None else None
     share = _share_of_other_hosts(diagnosis, first, step) if first is not None else 0.0
-    if use is not None and (of_link := max(_others_share(use), share)) >= SHARED:
+    if use is not None and (of_link := max(_foreign_share(use), share)) >= SHARED:
         words += f". Other hosts move {percent_rounded(of_link)} of the link's bytes"
     elif use is None and first is not None and share >= SHARED:
         moved = "written to" if first.direction == "write" else "read from"
@@ -171,5 +171,7 @@ def _share_of_other_hosts(diagnosis: Diagnosis, first: Bottleneck, step: StepRes
     return max(ratios, default=0.0)
 
 
-def _others_share(use: ElementUse) -> float:
-    return use.of_others / use.bytes_per_second if use.bytes_per_second else 0.0
+def _foreign_share(use: ElementUse) -> float:
+    if not use.foreign_bytes_per_second or not use.bytes_per_second:
+        return 0.0
+    return use.foreign_bytes_per_second / use.bytes_per_second

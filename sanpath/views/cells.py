@@ -61,7 +61,7 @@ def element_cells(diagnosis: Diagnosis) -> list[list[str]]:
             "?" if use.utilisation is None else percent(use.utilisation),
             "?" if use.bytes_per_second is None else bandwidth(use.bytes_per_second),
             "?" if use.share is None and use.on_loaded_path is None else percent(use.share or 0.0),
-            "-" if not use.of_others else bandwidth(use.of_others),
+            "-" if not use.foreign_bytes_per_second else bandwidth(use.foreign_bytes_per_second),
         ]
         for use in diagnosis.elements
         if use.step == step and (use.on_loaded_path is not False or (use.utilisation or 0) >= MIN_UTILISATION)

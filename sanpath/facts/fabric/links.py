@@ -30,7 +30,7 @@ polls."""
 ABOVE_LINE_RATE_RATIO = 1.05
 """Multiple of line rate from which the mean of an entire step means that the agent reports a wrong speed: then
 utilisation is not known."""
-_NONE_MOVED = MovedBytes()
+_NONE_MOVED: MovedBytes = {}
 _Counted = Mapping[tuple[str, str, str], StepSamples]
 """(step, source, entity) → samples of a switch port."""
 
@@ -177,8 +177,7 @@ def link_rows(
                     "on_loaded_path": on_loaded_path(
                         cable, cable in carried.byte_rates, load is not None, carried.shares, carried.used_cables
                     ),
-                    "own_bytes_per_second": moved.of_all(step.name, direction),
-                    "besides_bytes_per_second": moved.besides.get((step.name, direction)),
+                    "own_bytes_per_second": moved.get((step.name, direction)),
                     "miscounts": is_wrong,
                     "other_path_idle": other_path_idle(
                         cable, carried.byte_rates, carried.shares, carried.used_cables

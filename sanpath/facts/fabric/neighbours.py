@@ -82,14 +82,12 @@ def with_neighbour_facts(rows: Iterable[FactRow]) -> Iterator[FactRow]:
 
 
 def _other_hosts_ratio(row: FactRow, foreign_ratio: float | None) -> float | None:
-    """Return the share of a link's bytes that is other hosts'. What the test's own machines move besides the test is
-    not: other programs on other devices, and, in the direction in which the test moves nothing, a snapshot or parity
-    RAID, which reads before it writes. None: not known."""
+    """Return the share of a link's bytes that is other hosts'. In the direction in which the test moves nothing, it
+    is what the block devices of its machines do not move: a snapshot or parity RAID reads before it writes. None: not
+    known."""
     own, carried = row["own_bytes_per_second"], row["bytes_per_second"]
-    if foreign_ratio is not None:
-        return max(0.0, foreign_ratio - number(row, "besides_bytes_per_second") / number(row, "bytes_per_second"))
     if row["on_loaded_path"] or own is None or not carried:
-        return None
+        return foreign_ratio
     return max(0.0, 1 - float(own) / float(carried))
 
 

@@ -269,7 +269,7 @@ def _devices(
     ]
     below = [lower for lun in named for lower in _lower(topology, lun)]
     devices = dict.fromkeys([*named, *same_device, *below])
-    return without_paths(topology, devices)
+    return [lun for lun in devices if not _is_path(topology, lun)]
 
 
 def _luns_of(topology: Topology, machines: Iterable[str]) -> list[str]:
@@ -371,11 +371,6 @@ def _lower(topology: Topology, lun: str) -> list[str]:
         level = [part for each in level for part in topology.members(each, "lun") if part not in (lun, *found)]
         found |= dict.fromkeys(level)
     return list(found)
-
-
-def without_paths(topology: Topology, luns: Iterable[str]) -> list[str]:
-    """Return the block devices that are no path of a multipath device."""
-    return [lun for lun in luns if not _is_path(topology, lun)]
 
 
 def _is_path(topology: Topology, lun: str) -> bool:

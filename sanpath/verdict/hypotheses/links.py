@@ -278,8 +278,6 @@ def _because(table: PlaceTable, link: PathLink) -> Iterator[str]:
     if number(row, "foreign_ratio") > SHARED:
         foreign = number(row, "foreign_bytes_per_second")
         yield f"{bandwidth(foreign)} of it is not the test's: something else uses this link, too"
-        if (of_hosts := min(foreign, number(row, "besides_bytes_per_second"))) > SHARED * foreign:
-            yield f"{bandwidth(of_hosts)} of that is moved by other block devices of the test's hosts"
     alone = facts.pauses[-1].links.get((link.entities[0], load.direction)) if facts.pauses else None
     if alone is not None and alone >= _REMAINING_RATIO * number(row, "utilisation"):
         yield f"while the test paused, it was still {percent(alone)} utilised"

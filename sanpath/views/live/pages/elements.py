@@ -80,8 +80,8 @@ def _remarks(use: ElementUse, limits: bool, culprit: bool) -> str:
         remarks.append("not on the path" if use.on_loaded_path is False else "perhaps not on the path")
     remarks += [use.speed] if use.speed else []
     remarks += [bandwidth(use.bytes_per_second)] if use.bytes_per_second is not None else []
-    if use.of_others:
-        remarks.append(f"other hosts {bandwidth(use.of_others)}")
+    if use.foreign_bytes_per_second:
+        remarks.append(f"other hosts {bandwidth(use.foreign_bytes_per_second)}")
     return " ".join(remarks)
 
 
