@@ -110,14 +110,3 @@ def test_who_fills_the_link_the_other_way_is_told_by_the_devices_of_the_host(
     hits = {f.rule for f in found.findings if f.outcome == "hit"}
     assert ("noisy-neighbour" in hits) is is_neighbour
     assert ("Other hosts move 100 %" in (found.summary.consequence or "")) is is_neighbour
-
-
-def test_what_the_devices_move_elsewhere_is_not_missing_on_the_links(tmp_path: Path) -> None:
-    """The pool also writes to a local cache: the links carry the load's bytes alone, and miscount nothing."""
-    san = Layered(tmp_path / "r.sanpath", leave_out={"disk"}, of_map=3.0)
-    ops = X / 8
-    ports = {"fc1/7": (NOTHING, COUNTED / 8), "fc1/1": (NOTHING, COUNTED / 8)}
-    san.step("t32", 32, write=Flow(ops, 32 / ops), ports=ports, array={"write": AtArray(0.00035)})
-    row = compute(san.write()).tables["link"].select(entity=HOST_LINK, direction="write")[-1]
-    assert (row["miscounts"], row["share"]) == (False, 1.0)
-    assert number(row, "moved_ratio") == pytest.approx(1.0, rel=0.05)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from sanpath.catalogue.capacity import Capacity, Technology, counted_per_payload, full_ratio, link_capacity
-from sanpath.facts.fabric.cabling import Cabling, CarriedBytes, cabling_of_test, carried_bytes
+from sanpath.facts.fabric.cabling import CarriedBytes, cabling_of_test, carried_bytes
 from sanpath.facts.fabric.link_measures import FULL_RATIO
 from sanpath.facts.fabric.load_shares import OVERHEAD_TOLERANCE, on_loaded_path, other_path_idle
 from sanpath.facts.host.moved_bytes import MovedBytes, sent_bytes
@@ -165,8 +165,8 @@ def link_rows(
             carried = CarriedBytes(byte_rates, {}, cabling.test_cables)
             sent = 0.0
             if load is not None:
+                sent = sent_bytes(moved, load)
                 overhead = counted_per_payload(ports[0].technology, step.block_bytes) if ports else 0.0
-                sent = _sent(load, moved, byte_rates, cabling, overhead)
                 as_sent = replace(load, bytes_per_second=sent)
                 carried = carried_bytes(topology, cabling, step, as_sent, overhead, byte_rates, samples)
             for counting in ports:
@@ -185,19 +185,6 @@ def link_rows(
                     "naa": naa,
                     "platform": platform,
                 }
-
-
-def _sent(
-    load: LoadFacts, moved: MovedBytes, byte_rates: Mapping[Cable, float], cabling: Cabling, overhead: float
-) -> float:
-    """Return the bytes a second that a load sends over its links: what its machines' devices move, of which some may
-    be local, but no more than the links of one side carry, and at least its own."""
-    ends = [
-        [rate for cable, rate in byte_rates.items() if cable.id in cabling.test_cables.get(side, ())]
-        for side in ("host", "array")
-    ]
-    most = [sum(rates) / overhead for rates in ends if rates and overhead]
-    return max(load.bytes_per_second, min((sent_bytes(moved, load), *most))) if most else load.bytes_per_second
 
 
 def _lun_identifier(topology: Topology, loads: Sequence[LoadFacts]) -> str | None:
