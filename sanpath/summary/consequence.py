@@ -41,11 +41,9 @@ def consequence(diagnosis: Diagnosis, step: StepResult) -> str | None:
         words += f". Between stalls it reaches {iops(stalls.ops_otherwise)}: the stalls cost {cost} of the throughput"
     if first is not None and (flat_words := _flat_words(diagnosis, step, direction)) is not None:
         words = flat_words
-    use = use_of(diagnosis, first.entity, direction) if first is not None else None
-    share = _share_of_other_hosts(diagnosis, first, step) if first is not None else 0.0
-    if use is not None and (of_link := max(_foreign_share(use), share)) >= SHARED:
-        words += f". Other hosts move {percent_rounded(of_link)} of the link's bytes"
-    elif use is None and first is not None and share >= SHARED:
+    if first is not None and (foreign_share := _foreign_share(use_of(diagnosis, first.entity, direction))) >= SHARED:
+        words += f". Other hosts move {percent_rounded(foreign_share)} of the link's bytes"
+    if first is not None and (share := _share_of_other_hosts(diagnosis, first, step)) >= SHARED:
         moved = "written to" if first.direction == "write" else "read from"
         words += f". Other hosts move {percent_rounded(share)} of the bytes {moved} the array"
     if first is not None and (also := _also_saturated(first) or _without_credit(diagnosis, first)):
@@ -158,7 +156,7 @@ def _without_credit(diagnosis: Diagnosis, first: Bottleneck) -> str:
 
 
 def _share_of_other_hosts(diagnosis: Diagnosis, first: Bottleneck, step: StepResult) -> float:
-    """The share of a limiting link's, array's or volume's bytes in the direction of the limit that other hosts move.
+    """The share of a limiting array's or volume's bytes in the direction of the limit that other hosts move.
 
     0.0: none, or not known."""
     ratios = [
@@ -171,7 +169,7 @@ def _share_of_other_hosts(diagnosis: Diagnosis, first: Bottleneck, step: StepRes
     return max(ratios, default=0.0)
 
 
-def _foreign_share(use: ElementUse) -> float:
-    if not use.foreign_bytes_per_second or not use.bytes_per_second:
+def _foreign_share(use: ElementUse | None) -> float:
+    if use is None or not use.foreign_bytes_per_second or not use.bytes_per_second:
         return 0.0
     return use.foreign_bytes_per_second / use.bytes_per_second

@@ -22,10 +22,9 @@ HOST_LINK = "link:esx7/vmhba2--sw1/fc1/7"
 @dataclass(slots=True)
 class Layered(San):
     """fio runs on the host esx7 itself, on its thin volume dm-2, which is on its map dm-0. `of_map`: bytes that the
-    map moves for each byte of the load; `reads`: bytes a second that it reads meanwhile."""
+    map moves for each byte of the load."""
 
     of_map: float = 1.0
-    reads: float = 0.0
 
     def _configuration(self, out: RecordingBuilder) -> None:
         out.configure_link("load:fio runs_on host:esx7")
@@ -52,8 +51,6 @@ class Layered(San):
                 }
                 for name, ops in counted.items()
             }
-            rows["dm-0"]["bytes_read_total"] = round(at * self.reads / 512)
-            rows["dm-2"]["bytes_read_total"] = 0
             out.poll("esx7", at)
             out.samples("esx7", LUN, at, rows)  # type: ignore[arg-type]
 
@@ -92,21 +89,3 @@ def test_bytes_that_the_devices_of_the_host_do_not_move_are_others(tmp_path: Pat
     recording = layered(tmp_path, 1.0).write()
     row = compute(recording).tables["link"].select(entity=HOST_LINK, direction="write")[-1]
     assert number(row, "foreign_ratio") == pytest.approx(7 / 8, rel=0.05)
-
-
-@pytest.mark.parametrize(("reads", "is_neighbour"), [(0.0, True), (COUNTED, False)])
-def test_who_fills_the_link_the_other_way_is_told_by_the_devices_of_the_host(
-    tmp_path: Path, reads: float, is_neighbour: bool
-) -> None:
-    """The load only writes, and the link is full of reads: another host's, or those of the load's own snapshot."""
-    san = Layered(tmp_path / "r.sanpath", leave_out={"disk"}, reads=reads)
-    ops = 0.2 * X
-    for n in (32, 128):
-        ports = {"fc1/7": (COUNTED, 0.2 * COUNTED), "fc1/1": (COUNTED, 0.2 * COUNTED)}
-        san.step(f"t{n}", n, write=Flow(ops, n / ops), ports=ports, array={"write": AtArray(0.00035)})
-    found = judged(san.write())
-    (bottleneck,) = found.verdict.bottlenecks
-    assert (bottleneck.entity, bottleneck.direction) == (HOST_LINK, "read")
-    hits = {f.rule for f in found.findings if f.outcome == "hit"}
-    assert ("noisy-neighbour" in hits) is is_neighbour
-    assert ("Other hosts move 100 %" in (found.summary.consequence or "")) is is_neighbour

@@ -15,7 +15,7 @@ from sanpath.catalogue.capacity import Capacity, Technology, counted_per_payload
 from sanpath.facts.fabric.cabling import CarriedBytes, cabling_of_test, carried_bytes
 from sanpath.facts.fabric.link_measures import FULL_RATIO
 from sanpath.facts.fabric.load_shares import OVERHEAD_TOLERANCE, on_loaded_path, other_path_idle
-from sanpath.facts.host.moved_bytes import MovedBytes, sent_bytes
+from sanpath.facts.host.moved_bytes import MovedBytes
 from sanpath.facts.host.tested_machines import as_number, platform_of_hosts
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.samples.step_samples import MIN_WINDOWS, StepSamples, sum_of_known
@@ -149,8 +149,8 @@ def link_rows(
     moved: MovedBytes = _NONE_MOVED,
     of_loads_alone: bool = False,
 ) -> Iterator[FactRow]:
-    """Yield one row for each cable, step and direction. `moved`: what the block devices of the loads' machines move.
-    `of_loads_alone`: only of cables that the loads may cross."""
+    """Yield one row for each cable, step and direction. `moved`: what the loads make their machines move, where that
+    is more than their own. `of_loads_alone`: only of cables that the loads may cross."""
     cabling = cabling_of_test(topology, loads, samples)
     cables = [cable for cable in cabling.links if not of_loads_alone or cabling.is_possible(cable)]
     naa, platform = _lun_identifier(topology, loads), platform_of_hosts(topology, loads)
@@ -165,7 +165,7 @@ def link_rows(
             carried = CarriedBytes(byte_rates, {}, cabling.test_cables)
             sent = 0.0
             if load is not None:
-                sent = sent_bytes(moved, load)
+                sent = moved.get((step.name, direction), load.bytes_per_second)
                 overhead = counted_per_payload(ports[0].technology, step.block_bytes) if ports else 0.0
                 as_sent = replace(load, bytes_per_second=sent)
                 carried = carried_bytes(topology, cabling, step, as_sent, overhead, byte_rates, samples)
@@ -177,7 +177,6 @@ def link_rows(
                     "on_loaded_path": on_loaded_path(
                         cable, cable in carried.byte_rates, load is not None, carried.shares, carried.used_cables
                     ),
-                    "own_bytes_per_second": moved.get((step.name, direction)),
                     "miscounts": is_wrong,
                     "other_path_idle": other_path_idle(
                         cable, carried.byte_rates, carried.shares, carried.used_cables

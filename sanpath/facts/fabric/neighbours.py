@@ -58,19 +58,14 @@ def with_neighbour_facts(rows: Iterable[FactRow]) -> Iterator[FactRow]:
     stalled = {key: _most_stalled(arriving) for key, arriving in by_receiver.items()}
     trunks = {key: _mean_utilisation(trunk_links) for key, trunk_links in by_trunk.items()}
     fastest, stalls_test = _fastest(links), _stalls_test(links, by_sender)
-    crossed = {(row["entity"], row["step"]) for row in links if row["on_loaded_path"]}
     for row in links:
         key = _key(row, "receiver")
         fed = [onward for onward in by_sender.get(key, ()) if may_feed(row, onward)]
         leaving = _total_leaving(fed) if len(fed) < len(by_sender.get(key, ())) else downstream.get(key, NONE_LEAVING)
         trunk, carried, foreign = _key(row, "trunk"), row["bytes_per_second"], row["foreign_bytes_per_second"]
-        foreign_ratio = float(foreign) / float(carried) if foreign is not None and carried else None
-        is_crossed = (row["entity"], row["step"]) in crossed or row["on_loaded_path"]
         yield {
             **row,
-            "foreign_ratio": foreign_ratio,
-            "crossed": is_crossed,
-            "other_hosts_ratio": _other_hosts_ratio(row, foreign_ratio) if is_crossed else None,
+            "foreign_ratio": float(foreign) / float(carried) if foreign is not None and carried else None,
             "trunk_links": float(len(by_trunk[trunk])) if trunk in by_trunk else None,
             "trunk_utilisation": trunks.get(trunk),
             "upstream_stall_ratio": stalled.get(_key(row, "sender")),
@@ -79,16 +74,6 @@ def with_neighbour_facts(rows: Iterable[FactRow]) -> Iterator[FactRow]:
             "holds_up_test": stalls_test.get(_key(row, "entity")),
             "fastest_array_bits_per_second": fastest.get((str(row["step"]), str(row["direction"]))),
         }
-
-
-def _other_hosts_ratio(row: FactRow, foreign_ratio: float | None) -> float | None:
-    """Return the share of a link's bytes that is other hosts'. In the direction in which the test moves nothing, it
-    is what the block devices of its machines do not move: a snapshot or parity RAID reads before it writes. None: not
-    known."""
-    own, carried = row["own_bytes_per_second"], row["bytes_per_second"]
-    if row["on_loaded_path"] or own is None or not carried:
-        return foreign_ratio
-    return max(0.0, 1 - float(own) / float(carried))
 
 
 def may_feed(link: FactRow, onward: FactRow) -> bool:

@@ -6,8 +6,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from sanpath.facts.host.tested_machines import UnderTest, rate
-from sanpath.facts.load.loads import LoadFacts
-from sanpath.model import DIRECTIONS
 from sanpath.topology.paths import machines_of
 from sanpath.topology.topology import Topology
 
@@ -16,7 +14,8 @@ _CLEARLY_MORE = 1.2
 own choice, as for the devices of a load."""
 
 MovedBytes = Mapping[tuple[str, str], float]
-"""(step, direction) → bytes a second that the block devices of the load's machines move."""
+"""(step, direction) → bytes a second that leave the load's machines for it, where they are clearly more than its
+own."""
 
 
 def moved_bytes(topology: Topology, tested: Sequence[UnderTest]) -> MovedBytes:
@@ -33,18 +32,12 @@ def moved_bytes(topology: Topology, tested: Sequence[UnderTest]) -> MovedBytes:
             continue
         if machines != {machine for lun in lowest for machine in topology.related(lun, "attached_to", "host")}:
             continue
-        for direction in DIRECTIONS:
-            counted = [rate(step.samples_of(lun), f"bytes_{direction}_total") for lun in lowest]
-            if None not in counted:
-                result[step.load.step, direction] = sum(each or 0.0 for each in counted)
+        for load in step.loads:
+            counted = [rate(step.samples_of(lun), f"bytes_{load.direction}_total") for lun in lowest]
+            total = sum(each or 0.0 for each in counted)
+            if None not in counted and total >= _CLEARLY_MORE * load.bytes_per_second:
+                result[load.step, load.direction] = total
     return result
-
-
-def sent_bytes(moved: MovedBytes, load: LoadFacts) -> float:
-    """Return the bytes a second that leave a load's machines for it: what their devices move, where that is clearly
-    more than its own."""
-    of_devices = moved.get((load.step, load.direction), 0.0)
-    return of_devices if of_devices >= _CLEARLY_MORE * load.bytes_per_second else load.bytes_per_second
 
 
 def _lowest(topology: Topology, devices: Sequence[str]) -> list[str]:
