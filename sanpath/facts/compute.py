@@ -18,12 +18,11 @@ from sanpath.facts.host.block_devices import device_rows
 from sanpath.facts.host.control_groups import control_group_rows
 from sanpath.facts.host.device_series import with_device_series
 from sanpath.facts.host.machines import host_rows, initiator_rows
-from sanpath.facts.host.moved_bytes import moved_bytes
 from sanpath.facts.host.multipath import multipath_rows
 from sanpath.facts.host.plane_rows import plane_rows
 from sanpath.facts.host.port_units import correct_port_units
 from sanpath.facts.host.split_directions import split_by_devices
-from sanpath.facts.host.tested_machines import under_test, with_busiest_links
+from sanpath.facts.host.tested_machines import under_test
 from sanpath.facts.host.virtual_disks import virtual_disk_rows
 from sanpath.facts.host.vm_placement import VmPlacement, vm_placements
 from sanpath.facts.load.array_loads import array_loads, only_arrays_count
@@ -157,10 +156,8 @@ def _tables(
         for kind, entity_samples in all_samples.items()
     }
     planes = FactTable(tuple(plane_rows(topology, samples, clocks)))
-    tested = under_test(topology, loads, samples)
-    rows_of_links = link_rows(topology, steps, loads, samples, moved_bytes(topology, tested))
-    links = FactTable(tuple(with_saturation(with_neighbour_facts(rows_of_links))))
-    tested = with_busiest_links(tested, links)
+    links = FactTable(tuple(with_saturation(with_neighbour_facts(link_rows(topology, steps, loads, samples)))))
+    tested = under_test(topology, loads, samples, links)
     groups = FactTable(tuple(control_group_rows(topology, tested)))
     tables = {"plane": planes, "link": links, "control_group": groups}
     controllers = samples.get("controller", ())

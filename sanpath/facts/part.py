@@ -8,7 +8,7 @@ from dataclasses import replace
 from sanpath.facts.fabric.links import link_rows
 from sanpath.facts.facts import Facts, Samples
 from sanpath.facts.host.control_groups import control_group_rows
-from sanpath.facts.host.tested_machines import under_test, with_busiest_links
+from sanpath.facts.host.tested_machines import under_test
 from sanpath.facts.host.virtual_disks import virtual_disk_rows
 from sanpath.facts.load.load_parts import LoadPart
 from sanpath.facts.load_table import load_rows
@@ -34,7 +34,7 @@ def facts_of_part(facts: Facts, part: LoadPart, samples: Samples) -> Facts:
     topology, loads, tables = facts.topology, part.loads, dict(facts.tables)
     links = FactTable(tuple(_links_of_part(facts, part, samples)))
     tables["link"], controllers = links, samples.get("controller", ())
-    tested = with_busiest_links(under_test(topology, loads, samples), links)
+    tested = under_test(topology, loads, samples, links)
     for kind in ("array", "volume"):
         rows_of_kind = array_rows(topology, kind, loads, links, samples.get(kind, ()), controllers)
         tables[kind] = FactTable(tuple(with_other_hosts(topology, rows_of_kind, tested)))

@@ -184,7 +184,6 @@ def _as_shared(row: FactRow, change: Change, size: float, parallel: int) -> Ceil
         return Ceiling(entity, (0.0, 0.0), f"at {faster.name}")
     # Bytes that the link counts beyond the frames of the test may belong to the test or to other hosts.
     without_others = (_available_bytes_per_second(row, change, size) or 0.0) / (number(row, "share") or 1.0)
-    without_others /= number(row, "moved_ratio") or 1.0
     return Ceiling(entity, (ceiling * gain / size, max(ceiling * gain, without_others) / size), f"at {faster.name}")
 
 

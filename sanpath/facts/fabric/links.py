@@ -15,7 +15,6 @@ from sanpath.catalogue.capacity import Capacity, Technology, counted_per_payload
 from sanpath.facts.fabric.cabling import CarriedBytes, cabling_of_test, carried_bytes
 from sanpath.facts.fabric.link_measures import FULL_RATIO
 from sanpath.facts.fabric.load_shares import OVERHEAD_TOLERANCE, on_loaded_path, other_path_idle
-from sanpath.facts.host.moved_bytes import MovedBytes
 from sanpath.facts.host.tested_machines import as_number, platform_of_hosts
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.samples.step_samples import MIN_WINDOWS, StepSamples, sum_of_known
@@ -30,7 +29,6 @@ polls."""
 ABOVE_LINE_RATE_RATIO = 1.05
 """Multiple of line rate from which the mean of an entire step means that the agent reports a wrong speed: then
 utilisation is not known."""
-_NONE_MOVED: MovedBytes = {}
 _Counted = Mapping[tuple[str, str, str], StepSamples]
 """(step, source, entity) → samples of a switch port."""
 
@@ -146,11 +144,9 @@ def link_rows(
     steps: Sequence[Step],
     loads: Sequence[LoadFacts],
     samples: Mapping[str, Sequence[StepSamples]],
-    moved: MovedBytes = _NONE_MOVED,
     of_loads_alone: bool = False,
 ) -> Iterator[FactRow]:
-    """Yield one row for each cable, step and direction. `moved`: what the loads make their machines move, where that
-    is more than their own. `of_loads_alone`: only of cables that the loads may cross."""
+    """Yield one row for each cable, step and direction. `of_loads_alone`: only of cables that the loads may cross."""
     cabling = cabling_of_test(topology, loads, samples)
     cables = [cable for cable in cabling.links if not of_loads_alone or cabling.is_possible(cable)]
     naa, platform = _lun_identifier(topology, loads), platform_of_hosts(topology, loads)
@@ -163,17 +159,14 @@ def link_rows(
             load = next((f for f in loads if f.step == step.name and f.direction == direction), None)
             byte_rates = {p.cable: rate for p in ports if (rate := p.mean(direction)) is not None}
             carried = CarriedBytes(byte_rates, {}, cabling.test_cables)
-            sent = 0.0
             if load is not None:
-                sent = moved.get((step.name, direction), load.bytes_per_second)
                 overhead = counted_per_payload(ports[0].technology, step.block_bytes) if ports else 0.0
-                as_sent = replace(load, bytes_per_second=sent)
-                carried = carried_bytes(topology, cabling, step, as_sent, overhead, byte_rates, samples)
+                carried = carried_bytes(topology, cabling, step, load, overhead, byte_rates, samples)
             for counting in ports:
                 cable, is_wrong = counting.cable, counting.cable in carried.miscounting
                 port = replace(counting, miscounts=frozenset({direction})) if is_wrong else counting
                 yield {
-                    **_row(topology, port, step, direction, load, sent, carried.shares.get(cable.id), cabling.paths),
+                    **_row(topology, port, step, direction, load, carried.shares.get(cable.id), cabling.paths),
                     "on_loaded_path": on_loaded_path(
                         cable, cable in carried.byte_rates, load is not None, carried.shares, carried.used_cables
                     ),
@@ -240,7 +233,6 @@ def _row(
     step: Step,
     direction: Direction,
     load: LoadFacts | None,
-    sent: float,
     share: float | None,
     paths: Sequence[IoPath],
 ) -> FactRow:
@@ -264,7 +256,7 @@ def _row(
         "by_hand": port.sample.by_hand,
         "down": port.is_down,
         **_utilisation_facts(port, step, direction, windows),
-        **_share_facts(port, step, direction, load, sent, share),
+        **_share_facts(port, step, direction, load, share),
         **_speed_facts(topology, port, paths),
         "sender": sender,
         "receiver": receiver,
@@ -312,29 +304,22 @@ def _mean_of_first(windows: Sequence[tuple[float, float]]) -> float | None:
 
 
 def _share_facts(
-    port: SampledPort, step: Step, direction: Direction, load: LoadFacts | None, sent: float, share: float | None
+    port: SampledPort, step: Step, direction: Direction, load: LoadFacts | None, share: float | None
 ) -> FactRow:
-    """Return the test's share of a link's bytes, those of others, and the ceiling of the test that follows. `sent`:
-    bytes a second that leave the load's machines for it."""
+    """Return the test's share of a link's bytes, those of others, and the ceiling of the test that follows."""
     mean = port.mean(direction)
     full = full_ratio(port.technology, step.block_bytes)
     overhead = counted_per_payload(port.technology, step.block_bytes)
     capacity = port.capacity.data_bytes_per_second if port.capacity else None
-    foreign = ceiling = moved_ratio = None
+    foreign = ceiling = None
     if load is not None and share and mean and load.bytes_per_second:
-        moved_ratio = sent / load.bytes_per_second
-        test_byte_rate = share * sent * overhead
+        test_byte_rate = share * load.bytes_per_second * overhead
         foreign = max(0.0, mean - test_byte_rate * OVERHEAD_TOLERANCE)
         if capacity:
             counted = (mean - foreign) / (share * load.bytes_per_second)
             # A link that carried more than the frame model allows can carry at least that much.
             ceiling = max(load.bytes_per_second, (capacity * full - foreign) / (share * counted))
-    return {
-        "share": share,
-        "moved_ratio": moved_ratio,
-        "foreign_bytes_per_second": foreign,
-        "ceiling_bytes_per_second": ceiling,
-    }
+    return {"share": share, "foreign_bytes_per_second": foreign, "ceiling_bytes_per_second": ceiling}
 
 
 def _speed_facts(topology: Topology, port: SampledPort, paths: Sequence[IoPath]) -> FactRow:

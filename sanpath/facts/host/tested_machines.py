@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.samples.step_samples import StepSamples, complete_sum, sum_of_known
@@ -58,9 +58,9 @@ class UnderTest:
 
 
 def under_test(
-    topology: Topology, loads: Sequence[LoadFacts], samples: Mapping[str, Sequence[StepSamples]]
+    topology: Topology, loads: Sequence[LoadFacts], samples: Mapping[str, Sequence[StepSamples]], links: FactTable
 ) -> list[UnderTest]:
-    """Return one entry for each step with I/O, without its links: see with_busiest_links."""
+    """Return one entry for each step with I/O."""
     by_step = _by_step(topology, samples)
     result = []
     for step in dict.fromkeys(load.step for load in loads):
@@ -71,28 +71,20 @@ def under_test(
         hosts = hosts_of_all(topology, roots)
         machines = _unique([*(machine for root in roots for machine in machines_of(topology, root)), *hosts])
         devices = _devices(topology, step_loads, machines, step_samples)
+        # Where a port of the step miscounts, it is not known which links are on the loaded path.
+        miscounts = bool(links.select(step=step, miscounts=True))
+        busiest = None if miscounts else busiest_utilisation(in_both_directions(links, step))
         result.append(
             UnderTest(
                 load=main,
                 machines=tuple(machines),
                 hosts=tuple(hosts),
                 devices=tuple(devices),
+                busiest_utilisation=busiest,
                 samples=step_samples,
                 loads=tuple(step_loads),
             )
         )
-    return result
-
-
-def with_busiest_links(tested: Iterable[UnderTest], links: FactTable) -> list[UnderTest]:
-    """Return the steps with the utilisation of their busiest link."""
-    result = []
-    for each in tested:
-        step = each.load.step
-        # Where a port of the step miscounts, it is not known which links are on the loaded path.
-        miscounts = bool(links.select(step=step, miscounts=True))
-        busiest = None if miscounts else busiest_utilisation(in_both_directions(links, step))
-        result.append(replace(each, busiest_utilisation=busiest))
     return result
 
 

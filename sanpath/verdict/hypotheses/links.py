@@ -273,8 +273,6 @@ def _because(table: PlaceTable, link: PathLink) -> Iterator[str]:
     yield f"{bandwidth(moved)} counted of {bandwidth(capacity)} = {percent(number(row, 'utilisation'))}; {full}"
     windows = counted(number(row, "windows"), "window")
     yield f"saturated in {percent(number(row, 'full_windows_ratio'))} of {windows}"
-    if (times := number(row, "moved_ratio")) > 1:
-        yield f"the devices of the load's machine move {times:.1f} bytes for each byte that it {load.direction}s"
     if number(row, "foreign_ratio") > SHARED:
         foreign = number(row, "foreign_bytes_per_second")
         yield f"{bandwidth(foreign)} of it is not the test's: something else uses this link, too"
