@@ -147,18 +147,6 @@ def test_a_full_core_of_the_host_takes_the_wait_upon_itself(tmp_path: Path) -> N
     assert [f.role for f in found.findings if f.rule == "core-busy" and f.outcome == "hit"] == ["cause"]
 
 
-def test_a_full_core_also_delays_what_it_starts(tmp_path: Path) -> None:
-    """Half of the I/Os wait above a disk with 128 slots, to be started, and half wait to be completed. Nothing else
-    there explains both."""
-    san = EsxSan(tmp_path / "r.sanpath", counted=core(1.0), guest_queue_depth=128)
-    for n, ops in FLAT.items():
-        ports = {port.name: (ops * 8 * KIB, NOTHING) for port in san.ports}
-        disk, array = {"read": Flow(ops, n / 2 / ops)}, {"read": AtArray(3e-4)}
-        san.step(f"q{n}", n, block=8 * KIB, read=Flow(ops, n / ops), disk=disk, ports=ports, array=array)
-    suspects = judged(san.write()).verdict.suspects
-    assert sum(suspect.probability for suspect in suspects if suspect.kind == "core") > 0.97
-
-
 def test_a_core_that_is_as_full_with_fewer_ios_is_full_of_other_work(tmp_path: Path) -> None:
     """Or it polls. One that I/Os fill is less busy with fewer of them."""
     verdict = waiting_between(tmp_path / "a.sanpath", core(1.0), reached={4: OPS / 4, **FLAT}).verdict

@@ -11,7 +11,6 @@ from sanpath.units import percent
 from sanpath.verdict.evidence.likelihoods import busy_weight
 from sanpath.verdict.hypotheses.claim import SELDOM, Claim, Evidence, conclusion_of
 from sanpath.verdict.hypotheses.processors import ALL_BUSY_IDLE_RATIO, MAX_CORE, background_evidence, waits_for_core
-from sanpath.verdict.hypotheses.unread_queues import waits_with_free_slots
 from sanpath.verdict.places.processors import follows_load
 from sanpath.verdict.places.table import PlaceTable
 
@@ -32,12 +31,10 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     """One claim for each machine of the load, or its host, that has a full core while the others are idle.
 
     The core serves the interrupts of an adapter, or a thread of the I/O path. Completions wait for it between the
-    host's last clock and the array's. If it also starts I/Os, these wait for it above a device with free slots.
-    Received data that is not read waits for a core, even if no core is read.
+    host's last clock and the array's. Received data that is not read waits for a core, even if no core is read.
     """
     late = table.indices("host_receive")
     gaps = table.gaps | late
-    starting = frozenset(i for i, segment in enumerate(table.segments) if waits_with_free_slots(table, segment))
     waits = [Evidence(f"received data wait until the host reads them, {table.wait_words(late)}", 0.0)] if late else []
     for row in table.machine_rows:
         entity, used = str(row["entity"]), cast("float | None", row["busiest_core_ratio"])
@@ -61,9 +58,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         conclude = conclusion_of(table, "host", because, overturn_if, waits_inside=True, utilisation=used)
         for index in sorted(late if used is None else gaps):
             gap = frozenset({index})
-            for started in {frozenset[int](), starting}:
-                may = gaps - gap | started
-                yield Claim("core", entity, gap, evidence, conclude, SELDOM, group="cores", may_explain=may)
+            yield Claim("core", entity, gap, evidence, conclude, SELDOM, group="cores", may_explain=gaps - gap)
 
 
 def _follows_load(table: PlaceTable, row: FactRow) -> bool:
