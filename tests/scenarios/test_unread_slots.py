@@ -156,9 +156,10 @@ def test_writes_alone_may_wait_for_a_slot_where_a_scheduler_sends_reads_first(tm
         san.step("s", 128, block=8 * KIB, read=read, write=write, disk=flows, ports=ports, array=array)
         return sum(s.probability for s in judged(san.write()).verdict.suspects if s.entity == LUN)
 
-    of_none, of_unknown = of_lun("none"), of_lun("")
-    assert of_lun("mq-deadline") == of_unknown > 0.3
-    assert of_none < of_unknown / 2
+    of_none, of_deadline = of_lun("none"), of_lun("mq-deadline")
+    assert of_lun("") == of_none, "of an unknown host: others have no such scheduler"
+    assert of_deadline > 0.3
+    assert of_none < of_deadline / 2
 
 
 def test_a_device_with_free_slots_is_no_suspect(tmp_path: Path) -> None:

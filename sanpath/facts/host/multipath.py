@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -163,8 +164,10 @@ def _as_in(topology: Topology, path: _ConfiguredPath, changes: SourceEvents, ste
     own.sort(key=lambda event: event.seen)
     limits = [step.start, *(min(max(event.seen, step.start), step.end) for event in own), step.end]
     states = [str(own[0].detail.get("from") or ""), *(str(event.detail.get("to") or "") for event in own)]
-    lengths = [end - begin for begin, end in pairwise(limits)]
-    return replace(path, state=states[lengths.index(max(lengths))].lower())
+    lengths: Counter[str] = Counter()
+    for state, (begin, end) in zip(states, pairwise(limits), strict=True):
+        lengths[state.lower()] += end - begin
+    return replace(path, state=max(lengths, key=lengths.__getitem__))
 
 
 def _path(topology: Topology, step: UnderTest, configured: _ConfiguredPath) -> _Path:

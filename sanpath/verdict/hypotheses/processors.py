@@ -13,7 +13,6 @@ from sanpath.units import count, duration, iops, percent
 from sanpath.verdict.evidence.likelihoods import (
     PROCESSOR_ERROR,
     busy_weight,
-    excess_weight,
     limit_weight,
     run_queue_weight,
 )
@@ -50,9 +49,9 @@ _HALF_BUSY, _COST_WEIGHT, _MIN_COST_WEIGHT, _MAX_COST_WEIGHT = 0.2, 1.5, -3.0, 2
 result."""
 _SAME_RATE, _CLEARLY_FEWER = 0.03, 0.7
 """Relative difference up to which throughputs are equal, and ratio from which I/Os are clearly fewer."""
-_USUAL_STOPPED, _MAX_STOPPED_WEIGHT = 0.2, 3.0
-"""Mean share of a CPU quota's periods in which it stops a load that something else limits (exponential tail), and the
-largest weight of that share: sanpath's own choices."""
+_MOST_PERIODS, _SURELY_STOPPED, _MAX_STOPPED_WEIGHT = 0.5, 0.75, 3.0
+"""Share of a CPU quota's periods in which it stops the load that speaks neither way, as in the rule cpu-quota-limit;
+the share from which it surely limits, and the weight of that: sanpath's own choices."""
 MAX_CORE = 3.5
 """Largest log-likelihood ratio of a full core or full processors: unrelated threads or a polling engine may fill
 them."""
@@ -148,10 +147,13 @@ def _generator(table: PlaceTable) -> Claim:
 
 
 def _stopped_weight(table: PlaceTable) -> float:
-    """Log-likelihood ratio of the share of the periods in which the quota stopped the load, -inf: not read. Each of
-    them is spent at the limit, whatever the load uses of the others, in which it may have had no core."""
+    """Log-likelihood ratio of the share of the periods in which the quota stopped the load, -inf: not read. Most of
+    them have to be such: each is spent at the limit, whatever the load uses of the others."""
     stopped = table.facts.row_of(table.load)["cpu_throttled_ratio"]
-    return -inf if stopped is None else excess_weight(float(stopped), _USUAL_STOPPED, _MAX_STOPPED_WEIGHT)
+    if stopped is None:
+        return -inf
+    share = (float(stopped) - _MOST_PERIODS) / (_SURELY_STOPPED - _MOST_PERIODS)
+    return max(-_MAX_STOPPED_WEIGHT, min(_MAX_STOPPED_WEIGHT, share * _MAX_STOPPED_WEIGHT))
 
 
 def _high_cost(table: PlaceTable, cores: float) -> float | None:

@@ -257,14 +257,12 @@ def fullness(table: PlaceTable, segment: LatencySegment) -> float:
 
 def _number_weight(table: PlaceTable, queue: HostQueue, in_slots: float) -> float:
     """Log-likelihood ratio that a queue of unknown depth is full, given the I/Os below it. A coarse clock gives a
-    range of this number, in which each value is equally probable."""
-    error, offered = (
-        queue.below.error_seconds / max(queue.below.seconds, 1e-9),
-        table.facts.in_flight_in(table.load.step),
-    )
-    if error <= DEPTH_ERROR:
+    range of this number beyond its usual error, in which each value is equally probable."""
+    offered = table.facts.in_flight_in(table.load.step)
+    beyond = queue.below.error_seconds / max(queue.below.seconds, 1e-9) - DEPTH_ERROR
+    if beyond <= 0:
         return full_queue_weight(in_slots, offered)
-    values = (in_slots * (1 - error + 2 * error * (n + 0.5) / _VALUES) for n in range(_VALUES))
+    values = (in_slots * (1 - beyond + 2 * beyond * (n + 0.5) / _VALUES) for n in range(_VALUES))
     return log(fmean(exp(full_queue_weight(max(value, 0.0), offered)) for value in values))
 
 

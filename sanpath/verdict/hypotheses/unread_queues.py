@@ -9,6 +9,7 @@ from statistics import fmean
 
 from sanpath.facts.facts import Facts
 from sanpath.facts.host.planes import devices_of_load
+from sanpath.facts.host.tested_machines import platform_of_device
 from sanpath.facts.load.loads import AT_LEAST_AS_FAST, CLEARLY_MORE, LoadFacts
 from sanpath.facts.storage.load_volumes import busy_luns
 from sanpath.facts.table import number
@@ -270,11 +271,14 @@ def one_direction_evidence(
 
 
 def _may_have_scheduler(table: PlaceTable) -> bool:
-    """Whether a scheduler may order the I/Os of the load's LUNs or of their paths."""
+    """Whether a scheduler may order the I/Os of the load's LUNs or of their paths: one of Linux does, if it is not
+    known to be none."""
     topology, luns = table.facts.topology, _luns(table)[0]
     devices = {*luns, *(path for lun in luns for path in topology.members(lun, "lun"))}
-    schedulers = {topology.entities[device].attributes.get("scheduler") for device in devices}
-    return schedulers - {None} != {_NO_SCHEDULER}
+    schedulers = {topology.entities[device].attributes.get("scheduler") for device in devices} - {None}
+    if schedulers:
+        return schedulers != {_NO_SCHEDULER}
+    return any(platform_of_device(topology, device) == "linux" for device in devices)
 
 
 def _same_queues(table: PlaceTable, *, of_adapter: bool) -> Callable[[LoadFacts], bool]:
