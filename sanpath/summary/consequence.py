@@ -42,7 +42,8 @@ def consequence(diagnosis: Diagnosis, step: StepResult) -> str | None:
     if first is not None and (flat_words := _flat_words(diagnosis, step, direction)) is not None:
         words = flat_words
     if first is not None and (foreign_share := _foreign_share(use_of(diagnosis, first.entity, direction))) >= SHARED:
-        words += f". Other hosts move {percent_rounded(foreign_share)} of the link's bytes"
+        # The test's own host may move them: in a thin pool, a mirror, a backup.
+        words += f". {percent_rounded(foreign_share)} of the link's bytes are not the test's"
     if first is not None and (share := _share_of_other_hosts(diagnosis, first, step)) >= SHARED:
         moved = "written to" if first.direction == "write" else "read from"
         words += f". Other hosts move {percent_rounded(share)} of the bytes {moved} the array"

@@ -105,7 +105,7 @@ def test_the_published_test_is_told_in_three_lines() -> None:
 
 
 def test_what_belongs_to_other_hosts_is_in_the_consequence() -> None:
-    assert "Other hosts move 39 % of the link's bytes." in (diagnosed("neighbour").summary.consequence or "")
+    assert "39 % of the link's bytes are not the test's." in (diagnosed("neighbour").summary.consequence or "")
 
 
 def test_where_nothing_was_recorded_it_says_so(tmp_path: Path) -> None:
