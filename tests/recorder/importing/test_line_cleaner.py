@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gzip
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from sanpath.recorder.importing.file import ImportedFile
+from sanpath.recorder.importing.line_cleaner import LineCleaner
 from sanpath.recorder.importing.unread_files import describe_unread_file
 
 REPORT = b"""Linux 5.14.0 (db1) \t01/31/26 \t_x86_64_\t(4 CPU)
@@ -123,3 +125,21 @@ def test_lines_of_several_hosts_are_to_be_told_apart_first() -> None:
 def test_times_in_front_of_lines_are_no_hosts() -> None:
     lines = [b"%d: cpu0 1.00\n" % (1_795_150_709_122 + 5_000 * (number // 8)) for number in range(40)]
     assert describe_unread_file(b"".join(lines), "turbostat.txt") is None
+
+
+def test_code_in_other_lines_keeps_its_marks(tmp_path: Path) -> None:
+    """A name, or an expression, is part of a line that is no code as a whole."""
+    other = b"job `date`: (g=0): rw=read\n2 **`x`** 3\nend of `code\n"
+    path = tmp_path / "iostat.txt"
+    path.write_bytes(in_code() + other)
+    assert b"".join(ImportedFile(path).chunks()) == REPORT + other
+
+
+@pytest.mark.parametrize("size", [150, 64 << 10, 1 << 20])
+@pytest.mark.parametrize("part", [b"`a`***", b"`a` ", b"`a`** ", b"*", b"`", b"`a`\n", b"`a`x\n"])
+def test_any_number_of_marks_takes_time_in_proportion(size: int, part: bytes) -> None:
+    text = part * (size // len(part)) + b"x\n"
+    began = time.process_time()
+    LineCleaner(text)
+    LineCleaner(b"`a`\n" * 5).clean(text)
+    assert time.process_time() - began < 5
