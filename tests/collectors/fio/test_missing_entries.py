@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
+from sanpath_collectors.fio.formats.missing_entries import GroupTotals
 from tests.collectors.fio.printed import Reported
 
 SIZES = "(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B"
@@ -93,3 +96,16 @@ def test_a_test_of_the_network_is_none_of_storage(engine: str) -> None:
     other = text(entry(0, 3000, "100.00"), started=1).replace("libaio", engine)
     with pytest.raises(Exception, match=f"jobs with ioengine={engine} do no I/O on storage"):
         Reported.of_report(other.encode(), since=0)
+
+
+@pytest.mark.parametrize("size", [64 << 10, 1 << 20])
+@pytest.mark.parametrize(
+    "line", ["{rates}{ends} io=5MiB", "   READ: bw=1{rates}{ends} io=5MiB", "   READ: bw=1{ios}"]
+)
+def test_a_hostile_summary_takes_time_in_proportion(size: int, line: str) -> None:
+    totals = GroupTotals()
+    totals.read_line("Run status group 0 (all jobs):")
+    text = line.format(rates=": bw=1/s " * (size // 18), ends=", " * (size // 4), ios=" io=1" * (size // 5))
+    began = time.process_time()
+    totals.read_line(text)
+    assert time.process_time() - began < 2

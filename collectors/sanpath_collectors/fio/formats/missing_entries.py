@@ -24,8 +24,8 @@ from sanpath_collectors.fio.formats.normal_header import parse_rounded_bytes
 
 _GROUP = re.compile(r"Run status group (\d{1,9})")
 _SIZE = r"([\d.]{1,15}[kKMGTP]?i?B?)"
-_TOTAL = re.compile(rf"\s*(READ|WRITE): (?:bw=.*\b)?io={_SIZE}\b")
-_RATES = re.compile(rf".*: bw={_SIZE}/s .*?, {_SIZE}/s-{_SIZE}/s ")
+_TOTAL = re.compile(rf"\s*+(READ|WRITE): (?:bw=.*\b)?io={_SIZE}\b")
+_RATES = re.compile(rf"\s*+(?:READ|WRITE): bw={_SIZE}/s(?: \([^()]{{1,40}}\))?, {_SIZE}/s-{_SIZE}/s ")
 """Throughput of a group, and that of its slowest and its fastest process."""
 _MIN_COMPLETE_RATIO = 0.8
 """Share of the bytes of a group from which its entries are complete: both are rounded. sanpath's own choice."""
