@@ -23,13 +23,15 @@ def entry(number: int, ops: int, share: str) -> str:
     )
 
 
+def summary_of(total_kib: int, rates: str = "") -> str:
+    moved = f"io={total_kib}KiB (1MB), run=30-30msec"
+    return f"\nRun status group 0 (all jobs):\n   READ: bw=1MiB/s (1MB/s), {rates}{moved}\n"
+
+
 def text(*entries: str, started: int = 4, total_kib: int | None = None, jobs: str = "a") -> str:
     headers = "".join(f"{job}: (g=0): rw=randread, bs={SIZES}, ioengine=libaio, iodepth=8\n" for job in jobs)
-    summary = (
-        f"\nRun status group 0 (all jobs):\n   READ: bw=1MiB/s (1MB/s), io={total_kib}KiB (1MB), run=30-30msec\n"
-    )
     begin = f"{headers}...\nfio-3.33\nStarting {started} processes\n"
-    return begin + "".join(entries) + (summary if total_kib else "")
+    return begin + "".join(entries) + (summary_of(total_kib) if total_kib else "")
 
 
 def of_all(reported: Reported) -> int:
@@ -63,6 +65,17 @@ def test_a_summary_of_processes_as_fast_as_each_other_tells_their_number() -> No
     reported = Reported.of_report(copied.encode(), since=0)
     assert of_all(reported) == 4 * 4096
     assert "its 4 processes are taken to be alike" in str(reported.reported("data-warning", "text")[0])
+
+
+@pytest.mark.parametrize("slowest", ["0KiB/s", "10KiB/s"])
+def test_processes_that_the_summary_tells_apart_are_not_alike(slowest: str) -> None:
+    """Their headers are, but one was 291 times as fast as another."""
+    summary = summary_of(4 * 12_000, f"{slowest}-2910KiB/s (10kB/s-2980kB/s), ")
+    reported = Reported.of_report((text(entry(0, 3000, "25")) + summary).encode(), since=0)
+    assert of_all(reported) == 3000
+    assert reported.reported("data-warning", "text")[0] == (
+        "the text has one entry of group 0, with 25% of what the group has moved: copy all of fio's output"
+    )
 
 
 def test_entries_that_are_not_alike_are_said_to_be_a_part() -> None:

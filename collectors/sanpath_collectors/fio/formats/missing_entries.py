@@ -10,7 +10,8 @@ the throughput of its group tells, or the summary of the group:
        READ: bw=112MiB/s (117MB/s), 27.9MiB/s-28.1MiB/s (29.2MB/s-29.4MB/s), io=6690MiB (7015MB), run=60006-60009msec
 
 If all processes have one header, and the share is that of one of so many, the entries that are there stand for all.
-So they do if the slowest and the fastest process of the summary are nearly as fast.
+So they do if the slowest and the fastest process of the summary are nearly as fast. If these are not, the processes
+are not alike, whatever their headers are.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ class GroupTotals:
         self._group: int | None = None
         self._bytes: dict[tuple[int, Direction], float] = {}
         self._processes: dict[int, int] = {}
+        self._different: set[int] = set()
 
     def read_line(self, line: str) -> None:
         """Reads a line of the text, if it belongs to a summary."""
@@ -51,12 +53,17 @@ class GroupTotals:
                 self._bytes[self._group, "read" if match[1] == "READ" else "write"] = moved_bytes
             if rates := _RATES.match(line):
                 total, slowest, fastest = (parse_rounded_bytes(text)[0] or 0.0 for text in rates.groups())
-                if slowest and fastest - slowest <= _MAX_DIFFERENCE * fastest:
+                if fastest - slowest > _MAX_DIFFERENCE * fastest:
+                    self._different.add(self._group)
+                elif slowest:
                     self._processes[self._group] = round(2 * total / (slowest + fastest))
 
-    def processes(self, group: int) -> int | None:
-        """Number of processes of a group that are alike. None: there is no summary of it, or they are not."""
-        return self._processes.get(group)
+    def processes_alike(self, group: int, started: int | None) -> int | None:
+        """Number of processes of a group that are alike. None: there is no summary of it, or they are not.
+
+        `started`: their number, if their headers are alike; None: not known, or they are not.
+        """
+        return None if group in self._different else started or self._processes.get(group)
 
     def share(self, entries: Sequence[Entry]) -> float | None:
         """Share of all entries of a group in what it has moved. None: there is no summary of it."""
@@ -80,7 +87,7 @@ def add_missing(entries: Sequence[Entry], started: int | None, alike: bool, tota
         share = share if is_known else _printed_share(members)
         if not share or share >= _MIN_COMPLETE_RATIO:
             continue
-        number_alike = started if alike else totals.processes(group)
+        number_alike = totals.processes_alike(group, started if alike else None)
         expected = printed / number_alike if number_alike else 0.0
         are_alike = abs(share - expected) <= _MAX_DIFFERENCE * expected
         # Shares that fio prints are of means over windows: alone they prove nothing.
