@@ -67,6 +67,22 @@ def test_a_summary_of_processes_as_fast_as_each_other_tells_their_number() -> No
     assert "its 4 processes are taken to be alike" in str(reported.reported("data-warning", "text")[0])
 
 
+def test_each_status_of_a_run_is_read_like_the_first() -> None:
+    """fio prints the number of processes once, before the first status."""
+    second = entry(0, 6000, "24.89").replace("30000msec", "60000msec").replace("11:00:30", "11:01:00")
+    copied = text(entry(0, 3000, "24.89"), total_kib=4 * 12_000) + second + summary_of(4 * 24_000)
+    reported = Reported.of_report(copied.encode(), since=0)
+    assert of_all(reported) == 4 * 6000
+    assert "its 4 processes are taken to be alike" in str(reported.reported("data-warning", "text")[-1])
+
+
+def test_the_number_of_processes_is_not_that_of_the_run_before() -> None:
+    begin = f"b: (g=0): rw=randread, bs={SIZES}, ioengine=libaio, iodepth=8\nfio-3.33\n"
+    later = entry(0, 1000, "24.89").replace("a: (groupid", "b: (groupid").replace("11:00:30", "11:05:00")
+    copied = text(entry(0, 3000, "24.89"), total_kib=4 * 12_000) + begin + later + summary_of(4 * 4_000)
+    assert of_all(Reported.of_report(copied.encode(), since=0)) == 4 * 3000 + 1000
+
+
 @pytest.mark.parametrize("slowest", ["0KiB/s", "10KiB/s"])
 def test_processes_that_the_summary_tells_apart_are_not_alike(slowest: str) -> None:
     """Their headers are, but one was 291 times as fast as another."""

@@ -85,6 +85,7 @@ class NormalText:
         self._has_whole_entry = False
         self._indentation = ""
         self._processes: int | None = None
+        self._started: int | None = None
         self._totals = GroupTotals()
         self._broken = WrappedLines()
         self._command_jobs: Mapping[str, Mapping[str, str]] = {}
@@ -117,7 +118,7 @@ class NormalText:
             return completed
         self._totals.read_line(line)
         if match := _STARTED.match(line):
-            self._processes = int(match[1])
+            self._processes = self._started = int(match[1])
         if line[:1] not in ("", " ", "\t"):
             return self._read_unindented(line)
         if not self._read_disk(line) and self._entries and not self._ended:
@@ -149,7 +150,7 @@ class NormalText:
         complete = complete or [entry for entry in self._entries if entry.has_run]
         entries = [entry for entry in complete if entry.name != ALL_CLIENTS] or complete
         if not self._clients:
-            add_missing(entries, self._processes, self._headers.are_alike, self._totals)
+            add_missing(entries, self._started, self._headers.are_alike, self._totals)
         disks, self._disks = self._disks, {}
         self._entries, self._ended, self._processes, self._totals = [], False, None, GroupTotals()
         self._known, self._printed_us = set(), {}
@@ -220,11 +221,16 @@ class NormalText:
         """Begins a run with its first client. Returns the last status of the run before it, if there is one."""
         completed = self.finish()
         if self._has_printed:  # Otherwise this is another client of the same run.
-            self._clients, self._headers, self._client, self._has_printed = 0, Headers(), None, False
+            self._clients, self._client, self._has_printed = 0, None, False
+            self._forget_headers()
             self._banners += 1
         self._clients += 1
         self._version = match[2]
         return completed
+
+    def _forget_headers(self) -> None:
+        """Forgets what fio has printed before the first status of a run, for the next run."""
+        self._headers, self._started = Headers(), None
 
     def _use_next_command(self) -> None:
         if self._next_command_jobs:
@@ -239,7 +245,8 @@ class NormalText:
             is_of_next_run = bool(self._next_command_jobs)
             completed = self.finish() if is_of_next_run or self._belongs_to_next_status(entry) else None
             if is_of_next_run:
-                self._headers = Headers() if self._has_used_headers else self._headers
+                if self._has_used_headers:
+                    self._forget_headers()
                 self._use_next_command()
             self._add_entry(entry)
             self._has_whole_entry, self._ended = True, False
@@ -247,7 +254,7 @@ class NormalText:
             completed = self.finish()
             # A header after the banner, or after results, belongs to the next run.
             if (self._version and self._client is None) or not self._headers or self._has_used_headers:
-                self._headers = Headers()
+                self._forget_headers()
                 self._use_next_command()
             self._headers.add(self._client, header)
             self._has_used_headers = False
@@ -257,7 +264,8 @@ class NormalText:
         elif match := _BANNER.fullmatch(line):
             completed = self.finish()
             if self._has_used_headers:  # They belong to the previous run.
-                self._headers, self._command_jobs = Headers(), {}
+                self._forget_headers()
+                self._command_jobs = {}
             self._version = match[1]
             self._banners += 1
         elif line.startswith(("Run status group", "Disk stats")):
