@@ -99,7 +99,8 @@ class SpanOutcome:
     was interrupted before the measurement began. `missing`: which results are missing in a truncated file.
     `busy_ratio`: share of time that the processors were busy; None: unknown. `core_ratios`: the same of each
     processor. `row_seconds`: duration by the rate of a thread; `lacks_totals`: the rows of a table were summed up,
-    because its total row is missing.
+    because its total row is missing. `cut_table`: the table of a direction that lacks rows, and was filled in from
+    the sums of both directions; "": none.
     """
 
     number: int
@@ -116,6 +117,7 @@ class SpanOutcome:
     missing: Literal["", "latencies", "directions", "other direction", "figures"] = ""
     row_seconds: float | None = None
     lacks_totals: bool = False
+    cut_table: str = ""
     busy_ratio: float | None = None
     core_ratios: list[float] = field(default_factory=list)
 

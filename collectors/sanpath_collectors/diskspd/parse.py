@@ -32,6 +32,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from sanpath.model import DIRECTIONS, Direction
@@ -167,11 +168,10 @@ class TextParser:
         if self._span is None:
             return
         span, self._span = self._span, None
-        settings = self._settings_of(span)
-        span.complete_directions(settings)
-        outcome = span.outcome
-        outcome.head, outcome.settings = self._head, settings
-        yield outcome
+        span.end_table()
+        span.outcome.head, span.outcome.settings = self._head, self._settings_of(span)
+        span.complete()
+        yield span.outcome
 
     def _settings_of(self, span_text: _SpanText) -> Span:
         outcome = span_text.outcome
@@ -211,11 +211,15 @@ def _begins_tables(line: str) -> bool:
 
 
 class _SpanText:
-    """Parses the lines of one timespan. `has_titles`: tables of percentiles have the name of their target."""
+    """Parses the lines of one timespan. `has_titles`: tables of percentiles have the name of their target.
+
+    `outcome`: the results so far. After the last line, `end_table` ends the last table; then the settings can be
+    chosen, and `complete` adds what follows from them.
+    """
 
     def __init__(self, number: int, has_titles: bool) -> None:
         self._has_titles = has_titles
-        self._outcome = SpanOutcome(number, totals=empty_figures())
+        self.outcome = SpanOutcome(number, totals=empty_figures())
         self._table = ""
         self._columns: list[str] = []
         self._usage_column: int | None = None
@@ -224,7 +228,10 @@ class _SpanText:
         self._complete_sections: set[str] = set()
         self._sums: dict[str, Figures] = {}
         self._sum_of_targets = Figures()
-        self._rows = 0
+        self._rows_by_thread: Counter[str] = Counter()
+        self._rows_of_table: int | None = None
+        self._files: set[str] = set()
+        self._cut_tables: set[str] = set()
 
     def difference_from(self, settings: Span) -> str | None:
         """What the tables contradict in the settings of a command line. None: nothing.
@@ -232,14 +239,14 @@ class _SpanText:
         A closed loop never has more I/Os outstanding than configured (Little's law, N = X R). DiskSpd chooses the
         direction of each I/O by chance.
         """
-        totals = self._outcome.totals or empty_figures()
+        totals = self.outcome.totals or empty_figures()
         printed = [direction for name, direction in _TABLES.items() if direction and name in self._complete_sections]
         sums = self._sum_of_targets
         if "Total IO" not in self._complete_sections:
             sums = Figures()
             for direction in printed:
                 sums.add(totals[direction].ops, totals[direction].bytes, totals[direction].mean_seconds)
-        resolved = settings.with_targets_for(self._outcome.targets)
+        resolved = settings.with_targets_for(self.outcome.targets)
         profile = resolved.profile({target.path for target in resolved.targets}, None, {})
         reads, configured = profile.read_ratio or 0.0, profile.in_flight
         for direction in printed:
@@ -247,16 +254,32 @@ class _SpanText:
             deviation = math.sqrt(sums.ops * share * (1 - share))
             if abs(totals[direction].ops - sums.ops * share) > _MAX_DEVIATIONS * deviation:
                 return f"{totals[direction].ops:,} of {sums.ops:,} I/Os are {direction}s"
-        if configured and self._outcome.seconds and sums.latency_sum_seconds is not None:
-            measured = sums.latency_sum_seconds / self._outcome.seconds
+        if configured and self.outcome.seconds and sums.latency_sum_seconds is not None:
+            measured = sums.latency_sum_seconds / self.outcome.seconds
             if measured > _MAX_IN_FLIGHT_RATIO * configured:
                 return f"{measured:,.0f} I/Os were outstanding where it has {configured:,.0f}"
         return None
 
-    def complete_directions(self, settings: Span) -> None:
-        """Fills in the table of a direction that was not copied: what the sums of both leave beside the other
-        direction, or all of them if DiskSpd was told to do nothing else (-w0, -w100)."""
-        totals = self._outcome.totals
+    def complete(self) -> None:
+        """Fills in the table of a direction that lacks rows, and says what is missing."""
+        self._complete_directions(self.outcome.settings)
+        has_begun_latencies = self._latencies is not None or bool(self.outcome.percentiles)
+        ends_in_table = bool(self._cut_tables) or self.outcome.lacks_totals
+        if self._complete_sections == {"Total IO"}:
+            self.outcome.missing = "directions"
+        elif len(self._complete_sections & {"Read IO", "Write IO"}) == 1 and not self._table:
+            self.outcome.missing = "other direction"
+        elif not {"Read IO", "Write IO"} <= self._complete_sections:
+            self.outcome.missing = "figures"
+        elif "AvgLat" not in self._columns or "max" in self._complete_sections:
+            self.outcome.missing = ""
+        elif has_begun_latencies or not ends_in_table:
+            self.outcome.missing = "latencies"
+
+    def _complete_directions(self, settings: Span) -> None:
+        """Fills in the table of a direction that was not copied, or was cut: what the sums of both leave beside the
+        other direction, or all of them if DiskSpd was told to do nothing else (-w0, -w100)."""
+        totals = self.outcome.totals
         missing = {name: d for name, d in _TABLES.items() if d and name not in self._complete_sections}
         if "Total IO" not in self._complete_sections or totals is None or not missing:
             return
@@ -266,28 +289,15 @@ class _SpanText:
                 return
             used: Direction = "read" if ratios == {1.0} else "write"
             for path in self._sums:
-                self._outcome.targets[path].figures = empty_figures()
+                self.outcome.targets[path].figures = empty_figures()
             totals.update(empty_figures())
         else:
             used = next(iter(missing.values()))
         for path, sums in self._sums.items():
-            _add_rest(self._outcome.targets[path].figures, sums, used)
+            _add_rest(self.outcome.targets[path].figures, sums, used)
         _add_rest(totals, self._sum_of_targets, used)
+        self.outcome.cut_table = next((name for name in missing if name in self._cut_tables), "")
         self._complete_sections |= {*missing}
-
-    @property
-    def outcome(self) -> SpanOutcome:
-        """The results so far."""
-        self._end_table()
-        if self._complete_sections == {"Total IO"}:
-            self._outcome.missing = "directions"
-        elif len(self._complete_sections & {"Read IO", "Write IO"}) == 1 and not self._table:
-            self._outcome.missing = "other direction"
-        elif not {"Read IO", "Write IO"} <= self._complete_sections:
-            self._outcome.missing = "figures"
-        elif "AvgLat" in self._columns and "max" not in self._complete_sections:
-            self._outcome.missing = "latencies"
-        return self._outcome
 
     def is_of_next_span(self, line: str) -> bool:
         """Whether a table that begins with this line belongs to the next timespan: this timespan has this table, or a
@@ -297,8 +307,9 @@ class _SpanText:
     def read_line(self, line: str) -> None:
         """Parses one line without its indentation; unknown lines are ignored."""
         if line in _TABLES:
-            self._end_table()
-            self._table, self._latencies, self._usage_column, self._rows = line, None, None, 0
+            self.end_table()
+            self._table, self._latencies, self._usage_column = line, None, None
+            self._rows_by_thread.clear()
         elif _PROCESSORS.search(line) and "Usage" in (columns := [name.strip() for name in line.split("|")]):
             self._usage_column = columns.index("Usage")
         elif self._usage_column is not None and "|" in line:
@@ -320,63 +331,96 @@ class _SpanText:
     def _read_statement(self, line: str) -> None:
         name, _, value = line.partition(":")
         if name in ("actual test time", "test time"):
-            self._outcome.seconds = parse_number(value.strip().removesuffix("s"))
+            self.outcome.seconds = parse_number(value.strip().removesuffix("s"))
         elif name == "thread count":
-            self._outcome.stated_threads = parse_count(value)
+            self.outcome.stated_threads = parse_count(value)
         elif name == "request count":
-            self._outcome.stated_requests = parse_count(value)
+            self.outcome.stated_requests = parse_count(value)
         elif "interrupted before the measurements began" in line:
-            self._outcome.interrupted_early = True
+            self.outcome.interrupted_early = True
 
     def _read_processor_row(self, cells: list[str], usage_column: int) -> None:
         """Reads a row of the table of processors. The last row, the average, has no cells for the processor's
         number."""
         if cells[0].startswith("avg"):
-            self._outcome.busy_ratio = parse_ratio(cells[0][len("avg.") :] or cells[1])
+            self.outcome.busy_ratio = parse_ratio(cells[0][len("avg.") :] or cells[1])
         elif usage_column < len(cells) and (used := parse_ratio(cells[usage_column])) is not None:
-            self._outcome.core_ratios.append(used)
+            self.outcome.core_ratios.append(used)
 
     def _read_row(self, line: str, direction: Direction | None) -> None:
-        cells = dict(zip(self._columns, line.split("|", len(self._columns) - 1), strict=False))
+        """Reads the row of a thread and a target. One that the file cuts is none: what is last may be a part."""
+        words = line.split("|", len(self._columns) - 1)
+        cells = dict(zip(self._columns, words, strict=False))
         file = cells.get("file", "").strip()
         match = _FILE.fullmatch(file)
+        has_part_of_file = match is None and any(known.startswith(file) for known in self._files)
+        if len(words) < len(self._columns) or _counts_of(cells) is None or has_part_of_file:
+            return
+        self._files |= {file} if match else set()
         path = match[1] if match else file
-        target = self._outcome.targets.setdefault(path, TargetOutcome())
+        target = self.outcome.targets.setdefault(path, TargetOutcome())
         target.size_bytes = parse_size_bytes(match[2]) if match else None
-        self._outcome.threads.add(cells.get("thread", "").strip())
-        self._rows += 1
+        thread = cells.get("thread", "").strip()
+        self.outcome.threads.add(thread)
+        self._rows_by_thread[thread] += 1
         rate = parse_number(cells.get("I/O per s"))
-        if self._outcome.row_seconds is None and rate and (ops := parse_count(cells.get("I/Os"))):
-            self._outcome.row_seconds = ops / rate
+        if self.outcome.row_seconds is None and rate and (ops := parse_count(cells.get("I/Os"))):
+            self.outcome.row_seconds = ops / rate
         _add_row(target.figures[direction] if direction else self._sums.setdefault(path, Figures()), cells)
 
     def _read_total_row(self, line: str) -> None:
-        cells = dict(zip(self._columns[1:-1], line.split("|"), strict=False))
-        direction, totals = _TABLES[self._table], self._outcome.totals
+        names, words = self._columns[1:-1], line.split("|")
+        if len(words) < len(names):
+            return  # The file cuts it: its last number may lack digits.
+        cells = dict(zip(names, words, strict=False))
+        direction, totals = _TABLES[self._table], self.outcome.totals
         rate = parse_number(cells.get("I/O per s"))
-        if self._outcome.seconds is None and rate and (ops := parse_count(cells.get("I/Os"))):
-            self._outcome.seconds = ops / rate  # The duration is missing if only tables were copied.
+        if self.outcome.seconds is None and rate and (ops := parse_count(cells.get("I/Os"))):
+            self.outcome.seconds = ops / rate  # The duration is missing if only tables were copied.
         if direction and totals is not None and not _add_row(totals[direction], cells):
-            self._outcome.totals = None
+            self.outcome.totals = None
         if direction is None:
             _add_row(self._sum_of_targets, cells)
-        self._complete_sections.add(self._table)
-        self._table = ""
+        self._close_table()
 
-    def _end_table(self) -> None:
-        """Sums up the rows of a table whose total row was not copied. With fewer rows than threads, it was cut."""
-        if not self._table or not self._rows or self._rows < (self._outcome.stated_threads or 0):
+    def end_table(self) -> None:
+        """Ends the table that was read last. If it lacks its total row, its rows are summed up, unless rows are
+        missing as well."""
+        if not self._table:
             return
-        direction, totals = _TABLES[self._table], self._outcome.totals
+        direction, totals = _TABLES[self._table], self.outcome.totals
+        if not self._has_all_rows(direction):
+            self._cut_tables.add(self._table)
+            return
         if direction and totals is not None:
-            totals[direction] = self._outcome.sums[direction]
+            totals[direction] = self.outcome.sums[direction]
         if direction is None:
             for figures in self._sums.values():
                 self._sum_of_targets.add(figures.ops, figures.bytes, figures.mean_seconds)
-        self._outcome.seconds = self._outcome.seconds or self._outcome.row_seconds
-        self._outcome.lacks_totals = True
+        self.outcome.seconds = self.outcome.seconds or self.outcome.row_seconds
+        self.outcome.lacks_totals = True
+        self._close_table()
+
+    def _close_table(self) -> None:
+        self._rows_of_table = self._rows_of_table or self._rows_by_thread.total()
         self._complete_sections.add(self._table)
         self._table = ""
+
+    def _has_all_rows(self, direction: Direction | None) -> bool:
+        """Whether a table has a row of each thread and each of its targets: both directions add up to Total IO, or
+        there are as many rows as in another table, or each of the threads that ran has as many rows."""
+        rows, totals = self._rows_by_thread.total(), self.outcome.totals
+        other: Direction = "write" if direction == "read" else "read"
+        other_name = next(name for name, its_direction in _TABLES.items() if its_direction == other)
+        if direction and totals is not None and {"Total IO", other_name} <= self._complete_sections:
+            both, own = self._sum_of_targets, self.outcome.sums[direction]
+            rest = (both.ops - totals[other].ops, both.bytes - totals[other].bytes)
+            return rows > 0 and (own.ops, own.bytes) == rest
+        if self._rows_of_table:
+            return rows == self._rows_of_table
+        threads = self.outcome.stated_threads
+        most = max(self._rows_by_thread.values(), default=0)
+        return rows > 0 and (threads is None or rows == threads * most)
 
     def _read_percentile_row(self, cells: list[str]) -> bool:
         """Adds a row of a table of latencies. Returns False for another row."""
@@ -384,7 +428,7 @@ class _SpanText:
         percent = float(rank[1]) if rank else _PERCENTS.get(cells[0])
         if percent is None or self._latencies is None:
             return False
-        percentiles = self._outcome.percentiles.setdefault(self._latencies, {})
+        percentiles = self.outcome.percentiles.setdefault(self._latencies, {})
         for direction, cell in zip(DIRECTIONS, cells[1:], strict=False):
             if (milliseconds := parse_number(cell)) is not None:
                 percentiles.setdefault(direction, []).append((percent, milliseconds / 1e3))
@@ -395,15 +439,17 @@ class _SpanText:
 
 def _add_row(figures: Figures, cells: Mapping[str, str]) -> bool:
     """Adds a row to figures. Returns False if it has no counts."""
-    ops, bytes_moved, latency = (
-        parse_count(cells.get("I/Os")),
-        parse_count(cells.get("bytes")),
-        parse_number(cells.get("AvgLat")),
-    )
-    if ops is None or bytes_moved is None:
+    counts, latency = _counts_of(cells), parse_number(cells.get("AvgLat"))
+    if counts is None:
         return False
-    figures.add(ops, bytes_moved, None if latency is None else latency / 1e3)
+    figures.add(*counts, None if latency is None else latency / 1e3)
     return True
+
+
+def _counts_of(cells: Mapping[str, str]) -> tuple[int, int] | None:
+    """Number of I/Os, and of bytes, in a row. None: it lacks one of them."""
+    ops, bytes_moved = parse_count(cells.get("I/Os")), parse_count(cells.get("bytes"))
+    return None if ops is None or bytes_moved is None else (ops, bytes_moved)
 
 
 def _add_rest(figures: Directions, sums: Figures, used: Direction) -> None:

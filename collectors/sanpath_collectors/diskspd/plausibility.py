@@ -23,6 +23,9 @@ def span_remarks(span: SpanOutcome) -> Iterator[tuple[str, str]]:
         yield "rows-do-not-add-up", f"{text}: the total row is used"
     if span.lacks_totals:
         yield "no-totals", f"{timespan}: the row with the totals of a table is missing: its rows are summed up"
+    if span.cut_table:
+        text = f"{timespan}: rows of the table {span.cut_table} are missing: its figures are what Total IO leaves"
+        yield "cut-file", text
     configured, running, with_results = span.configured_threads, span.stated_threads, len(span.threads)
     if running is not None and (running != with_results or (configured is not None and configured != running)):
         expected = "an unknown number of" if configured is None else configured

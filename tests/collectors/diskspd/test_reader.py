@@ -234,6 +234,72 @@ def test_a_table_with_fewer_rows_than_threads_was_cut() -> None:
         read(f"Results for timespan 1:\n{text}".encode())
 
 
+def row_of(thread: int, ops: int, file: str) -> str:
+    return (
+        f"     {thread} | {8192 * ops} | {ops} | {ops / 7680:.2f} | {ops / 60:.2f} | 3.200 | 0.100 | {file} (64GiB)\n"
+    )
+
+
+def table_of(name: str, ops: int, files: str = "a", threads: int = 2, pool: bool = False) -> str:
+    """A table in which each thread did `ops` on its file, or a thread of a pool on each."""
+    columns = "thread | bytes | I/Os | MiB/s | I/O per s | AvgLat | LatStdDev | file\n"
+    rows = [row_of(t, ops, f"E:\\{file}.dat") for t in range(threads) for file in (files if pool else files[:1])]
+    total = ops * len(rows)
+    return (
+        f"{name} IO\n{columns}{''.join(rows)}total: {8192 * total} | {total} | 1 | {total / 60:.2f} | 3.200 | 0.1\n"
+    )
+
+
+HEADING = "Results for timespan 1:\nactual test time: 60.00s\nthread count: 2\n"
+
+
+def moved(text: str) -> tuple[float, ...]:
+    """The reads and writes of the only step, of all its loads together."""
+    rows = [item for item in read(text.encode()) if isinstance(item, Rows) and item.table.kind == "load"]
+    return tuple(sum(value or 0 for value in rows[-1].values[f"ops_{d}_total"]) for d in ("read", "write"))
+
+
+def test_wherever_the_file_is_cut_reads_and_writes_are_those_of_both() -> None:
+    """A number that is cut lacks digits, and a thread that is cut lacks a row: Total IO says what both are."""
+    before = HEADING + table_of("Total", 2_400_000) + table_of("Read", 1_300_000)
+    last = table_of("Write", 1_100_000)
+    for end in range(len(last) + 1):
+        assert moved(before + last[:end]) == (2_600_000, 2_200_000), last[:end]
+
+
+def test_remarks_on_a_table_that_is_cut_say_no_more_than_that() -> None:
+    before = HEADING + table_of("Total", 2_400_000) + table_of("Read", 1_300_000)
+    last = table_of("Write", 1_100_000)
+    for cut in (last.index("1100000"), last.rindex("1100000 ") + 4):
+        items = read((before + last[:cut]).encode())
+        assert [event.detail["text"] for event in events(items, "data-warning")] == [
+            "timespan 1: rows of the table Write IO are missing: its figures are what Total IO leaves"
+        ]
+
+
+@pytest.mark.parametrize(("files", "pool"), [("a", False), ("abcd", True)])
+def test_without_the_sums_of_both_a_table_needs_all_rows(files: str, pool: bool) -> None:
+    """In a pool, each thread has a row for each file."""
+    before, last = HEADING + table_of("Read", 1000, files, pool=pool), table_of("Write", 900, files, pool=pool)
+    rows = 2 * len(files)
+    for end in range(len(last)):
+        if "\ntotal: " in last[:end] or last[:end].count("64GiB)") == rows:
+            assert moved(before + last[:end]) == (1000 * rows, 900 * rows), last[:end]
+        elif last[:end].startswith("Write IO"):
+            with pytest.raises(CollectorError, match="ends before its results"):
+                read((before + last[:end]).encode())
+
+
+def test_the_first_table_of_a_pool_needs_as_many_rows_of_each_thread() -> None:
+    """The totals were not copied: a thread's last rows are missing, though there are as many rows as threads."""
+    sums = [table_of(name, 1000, "abcd", pool=True).partition("total:")[0] for name in ("Read", "Write")]
+    assert moved(HEADING + sums[0] + sums[1]) == (8000, 8000)
+    for rows in (2, 4, 6):
+        short = ["".join(each.splitlines(keepends=True)[: 2 + rows]) for each in sums]
+        with pytest.raises(CollectorError, match="ends before its results"):
+            read((HEADING + short[0] + short[1]).encode())
+
+
 def test_a_table_of_one_direction_alone_is_not_all_of_a_load() -> None:
     with pytest.raises(CollectorError, match="only one is in the file, and Total IO is not"):
         read(TABLE.format(name="Read").encode())
