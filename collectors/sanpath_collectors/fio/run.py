@@ -148,7 +148,9 @@ class Run:
         steps = [step for _, step in sorted(self._steps.items()) if step.begin_us is not None]
         for step in steps:
             yield from self._end_step(step)
-        if not steps:
+        jobs = self._last.jobs if self._last is not None else ()
+        has_trimmed = any(code == "trims" for job in jobs for code, _ in job.remarks)
+        if not steps and not has_trimmed:
             yield warning(self.end_us, "no-io", "no job has done any I/O")
 
     def _set_begin_times(self, new_steps: Sequence[_Step], current: Status) -> None:

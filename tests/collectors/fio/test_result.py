@@ -269,6 +269,11 @@ def test_trims_are_said_to_be_missing() -> None:
     assert Reported.of_report(document(1, one)).warnings == ["trims"]
 
 
+def test_a_job_that_only_trims_is_not_said_to_do_nothing() -> None:
+    only = job("a", 0, 0) | {"trim": direction(1000, 1000)}
+    assert Reported.of_report(document(1, only)).warnings == ["trims"]
+
+
 @pytest.mark.parametrize("mark", ["utf-16", "utf-8-sig"])
 @pytest.mark.parametrize("size", [1, 3, 1000])
 def test_what_powershell_has_redirected_is_read(mark: str, size: int) -> None:
