@@ -28,6 +28,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from sanpath.plugin import Table
 from sanpath_collectors.iostat.directions import split_operations
@@ -81,7 +82,8 @@ def _columns_of(text: str) -> list[str] | None:
 class SarReports:
     """Splits a growing text into reports. `remarks`: code → text of a warning about the file.
 
-    The means at the end are used only if nothing else was copied.
+    The means at the end are used only if nothing else was copied. Of each table, those of one run are used: means are
+    no intervals that follow each other.
     """
 
     def __init__(self) -> None:
@@ -97,7 +99,9 @@ class SarReports:
         self._report: Report | None = None
         self._report_remarks: dict[str, str] = {}
         self._means: list[Report] = []
+        self._mean_report: Report | None = None
         self._mean_columns: list[str] = []
+        self._has_more_means = False
 
     def feed(self, text: str) -> Iterator[Report]:
         """Yields the reports that are complete now."""
@@ -115,6 +119,9 @@ class SarReports:
         if self._means and not self._stamps:
             self.remarks |= self._report_remarks
             self.remarks["only-means"] = "only sar's means are in it: its changes in time are not known"
+            if self._has_more_means:
+                text = "sar's means of several runs are in it: only the first are used"
+                self.remarks["several-means"] = f"{text}; give each run a file"
             yield from self._means
 
     def _read_line(self, line: str) -> Iterator[Report]:
@@ -140,13 +147,23 @@ class SarReports:
             self._read_row(self._report, row[2].split(), self._columns)
 
     def _read_mean(self, text: str) -> None:
-        """Reads a row of means, or the header above them."""
+        """Reads a row of means, or the header above them. A table or a device that is there already is of another
+        run."""
         if columns := _columns_of(text):
-            self._mean_columns = columns
             table = next(table for name, table in _TABLES.items() if name in columns)
-            self._means.append(self._new_report(None, columns, table))
-        elif self._means:
-            self._read_row(self._means[-1], text.split(), self._mean_columns)
+            self._mean_columns, self._mean_report = columns, None
+            if any(report.table is table for report in self._means):
+                self._has_more_means = True
+            else:
+                self._mean_report = self._new_report(None, columns, table)
+                self._means.append(self._mean_report)
+        elif (report := self._mean_report) is not None:
+            row = replace(report, devices={})
+            self._read_row(row, text.split(), self._mean_columns)
+            if row.devices.keys().isdisjoint(report.devices):
+                report.devices |= row.devices
+            else:
+                self._has_more_means, self._mean_report = True, None
 
     def _begin_report(self, line: str) -> Report:
         """A new report with the time of a line."""

@@ -112,6 +112,25 @@ def test_the_means_of_sar_are_used_if_nothing_else_was_copied(mean: str) -> None
     assert [item.values["ops_write_total"] for item in rows(read(timed)[1])] == [[0], [10]]
 
 
+@pytest.mark.parametrize("has_header", [True, False])
+@pytest.mark.parametrize("names", [("sda", "sdc"), ("dev8-0", "dev8-16"), ("all", "0")])
+def test_means_of_two_runs_are_no_intervals_of_one(has_header: bool, names: tuple[str, str]) -> None:
+    """Those of the first are used. Another table of the same run is no second run."""
+    first, second = (
+        "".join(f"Average: {name} {figures}\n" for name in names)
+        for figures in ("10.00 40.00 0.00 1.00 2.00", "30.00 120.00 0.00 3.00 6.00")
+    )
+    of_cpu = "all" in names
+    header = f"Average: {'CPU %user %nice %system %iowait %idle' if of_cpu else 'DEV tps rkB/s wkB/s await %util'}\n"
+    ports = "Average: IFACE rxpck/s txpck/s rxkB/s txkB/s\nAverage: eth0 1.00 1.00 1.00 1.00\n"
+    once, again = header + first + ports, header + first + ports + header * has_header + second
+    if not has_header:
+        once, again = ports + header + first, ports + header + first + second
+    expected, found = read(TITLE + once)[1], read(TITLE + again)[1]
+    assert rows(found) == rows(expected)
+    assert ("several-means" in codes(expected), "several-means" in codes(found)) == (False, True)
+
+
 def test_counters_that_a_driver_got_wrong_are_no_rates() -> None:
     """A driver under development made iostat print 9.7e12 operations in a second."""
     wrong = "sda " + " ".join(["9683204258164.84", "2420801064541.21"]) + "\n"
