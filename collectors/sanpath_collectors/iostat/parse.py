@@ -25,7 +25,7 @@ import re
 from collections.abc import Iterator
 
 from sanpath_collectors.iostat.directions import USED_COLUMNS
-from sanpath_collectors.iostat.report import VALUE_LIMIT, Report
+from sanpath_collectors.iostat.report import Report, impossible_remark, is_possible
 from sanpath_collectors.iostat.tables import SOURCES
 from sanpath_collectors.iostat.times import StampReader
 
@@ -251,10 +251,10 @@ class TextReports:
                 number = float(word)
             except ValueError:
                 number = self._parse_number(word, column)
-            if 0 <= number < VALUE_LIMIT:
+            if is_possible(column, number):
                 values[column] = number
-            elif number >= VALUE_LIMIT:
-                self.remarks["impossible"] = f"{name} has {number:.2g} {column}, which no device does: it is left out"
+            elif number > 0:
+                self.remarks["impossible"] = impossible_remark(name, column, number)
 
     def _parse_number(self, word: str, column: str) -> float:
         """Parses a number that is abbreviated or has a decimal comma. NaN: not a number."""

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator
 
 from sanpath.plugin import json_objects, read_json
-from sanpath_collectors.iostat.report import VALUE_LIMIT, Report
+from sanpath_collectors.iostat.report import Report, impossible_remark, is_possible
 from sanpath_collectors.iostat.times import parse_stamp
 
 STATISTICS = re.compile(r'"statistics"\s*:\s*\[')
@@ -108,9 +108,9 @@ class JsonReports:
             name = disk.get("disk_device")
             if isinstance(name, str) and not name.startswith(" "):  # A leading space marks the sum of a group (-g).
                 report.columns = report.columns or tuple(disk)
-                report.devices[name] = {
-                    column: value
-                    for column, value in disk.items()
-                    if type(value) in _NUMBERS and 0 <= value < VALUE_LIMIT
-                }
+                numbers = {column: value for column, value in disk.items() if type(value) in _NUMBERS}
+                values = {column: value for column, value in numbers.items() if is_possible(column, value)}
+                report.devices[name] = values
+                for column in (column for column, value in numbers.items() if value > 0 and column not in values):
+                    self.remarks["impossible"] = impossible_remark(name, column, numbers[column])
         yield report

@@ -33,7 +33,7 @@ from dataclasses import replace
 from sanpath.plugin import Table
 from sanpath_collectors.iostat.directions import split_operations
 from sanpath_collectors.iostat.parse import CORES, TITLE
-from sanpath_collectors.iostat.report import VALUE_LIMIT, Report, Values
+from sanpath_collectors.iostat.report import Report, Values, impossible_remark, is_possible
 from sanpath_collectors.iostat.tables import HBA, HOST, LUN
 from sanpath_collectors.iostat.times import Stamp, StampReader
 
@@ -189,18 +189,26 @@ class SarReports:
             self._report_remarks["damaged-line"] = text
             return
         by_column = dict(zip(columns, words, strict=True))
-        values = {column: number for column, word in by_column.items() if (number := _parse_number(word)) is not None}
+        numbers = {
+            column: number for column, word in by_column.items() if (number := _parse_number(word)) is not None
+        }
+        values = {column: number for column, number in numbers.items() if is_possible(column, number)}
+        name_column = next(column for column, table in _TABLES.items() if table is report.table)
+        name = by_column[name_column]
+        for column in numbers.keys() - values.keys() - {name_column}:
+            if numbers[column] > 0:
+                self._report_remarks["impossible"] = impossible_remark(name, column, numbers[column])
         used = {column: value for column, value in values.items() if column in _USED_COLUMNS}
         if report.table is HBA:
-            report.devices[by_column["IFACE"]] = used
+            report.devices[name] = used
             return
         if report.table is HOST:
             shares = {column[1:]: value for column, value in values.items() if column.startswith("%")}
-            report.devices[by_column["CPU"]] = shares
+            report.devices[name] = shares
             return
         # The latency is used only for a direction with operations, and then it is the latency of that direction.
         latency = {f"{kind}_await": values["await"] for kind in "rw" if "await" in values}
-        report.devices[_kernel_name(by_column["DEV"])] = used | latency | self._split_operations(values)
+        report.devices[_kernel_name(name)] = used | latency | self._split_operations(values)
 
     def _split_operations(self, values: Values) -> Values:
         """Rates of reads and writes, if nearly all bytes are of one direction. Empty: the directions are mixed."""
@@ -214,12 +222,11 @@ class SarReports:
 
 
 def _parse_number(word: str) -> float | None:
-    """Parses a number, also with a decimal comma. None: not a number, or out of range."""
+    """Parses a number, also with a decimal comma. None: not a number."""
     try:
-        number = float(word.replace(",", "."))
+        return float(word.replace(",", "."))
     except ValueError:
         return None
-    return number if 0 <= number < VALUE_LIMIT else None
 
 
 def _kernel_name(device: str) -> str:

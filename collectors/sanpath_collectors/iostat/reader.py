@@ -111,6 +111,8 @@ class IostatResult(ResultReader):
         yield from self._read(self._decoder.feed(b"", last=True), last=True)
         if self._first is not None:
             yield from self._use_only_report(self._first)
+        if self._form is not None:
+            yield from self._warn_all(self._form.remarks)
         if not self._has_samples:
             raise CollectorError(
                 Failure.UNREADABLE, f"it contains no report of a block device, network port or processor: {_ADVICE}"
@@ -128,8 +130,8 @@ class IostatResult(ResultReader):
         for reports in (self._form.feed(text), self._form.finish() if last else ()):
             for report in reports:
                 yield from self._add_report(report)
-                yield from self._warn_all(self._form.remarks)
-        yield from self._warn_all(self._form.remarks)
+                yield from self._warn_if_begun(self._form.remarks)
+        yield from self._warn_if_begun(self._form.remarks)
 
     def _choose_form(self, last: bool) -> TextReports | JsonReports | SarReports | None:
         """Chooses the parser for the text so far, which may begin with other text. None: not known yet."""
@@ -316,6 +318,11 @@ class IostatResult(ResultReader):
             if found is None:
                 text = f"without -x, the operations of a device that reads and writes are not separated: {_ADVICE}"
                 yield from self._warn("no-directions", text)
+
+    def _warn_if_begun(self, remarks: Mapping[str, str]) -> Iterator[Item]:
+        """Yields warnings once there is an interval, and thus a time at which they are seen."""
+        if self._end_us:
+            yield from self._warn_all(remarks)
 
     def _warn_all(self, remarks: Mapping[str, str]) -> Iterator[Item]:
         for code, message in remarks.items():

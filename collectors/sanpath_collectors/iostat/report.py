@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
@@ -26,9 +27,12 @@ _ALL_THE_TIME_PERCENT = 99.0
 """%util from which a device had I/Os outstanding for the whole interval, whose length is rounded."""
 TOTAL = "tps"
 """Operations of reads, writes and discards together."""
-VALUE_LIMIT = 1e10
-"""Larger values mean that the file is damaged, or that a driver's counters are wrong: no device does ten billion
-operations, or moves ten billion KiB, in a second."""
+_LIMIT = 1e9
+"""Operations, or KiB, in a second that no device reaches: a billion operations are one in each nanosecond, and a
+billion KiB are sixteen times the 64 GB that the widest slot of PCI Express 5.0 moves. Larger values mean that the
+file is damaged, or that a driver's counters are wrong."""
+_UNITS_KIB = (("MB", 1024.0), ("sec/s", 0.5), ("Blk_", 0.5), ("byt/s", 1 / 1024))
+"""Part of the name of a column of bytes → its unit in KiB, unless it is in KiB."""
 
 _VIRTUAL = re.compile(r"(?:loop|ram|zram|sr|scd|fd)\d+")
 _LOOP = re.compile(r"loop\d+")
@@ -75,6 +79,22 @@ class Report:
             # Most loop devices are of packages (snap), which were read since boot and are idle now.
             return not self.first and any(self.devices[name].values())
         return not _VIRTUAL.fullmatch(name) and not _is_partition(name, names)
+
+
+def is_possible(column: str, value: float) -> bool:
+    """Whether a device can have this value.
+
+    >>> [is_possible(*each) for each in (("r/s", 8e8), ("r/s", 2e9), ("rMB/s", 2e6), ("rxbyt/s", 2e10))]
+    [True, False, False, True]
+    """
+    unit_kib = next((size for part, size in _UNITS_KIB if part in column), 1.0)
+    return 0 <= value < _LIMIT / unit_kib
+
+
+def impossible_remark(name: str, column: str, value: float) -> str:
+    """What is said of a value that no device has."""
+    # An integer of JSON may have more digits than a float has room for.
+    return f"{name} has {min(value, sys.float_info.max):.2g} {column}, which no device does: it is left out"
 
 
 def unanswered(values: Values) -> float:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from sanpath.model import Event, Rows
@@ -139,6 +141,51 @@ def test_counters_that_a_driver_got_wrong_are_no_rates() -> None:
     assert "impossible" in codes(items)
     assert [item.values["bytes_read_total"] for item in rows(items) if "sdb" in item.entity][-1][-1] == 800 * 1024
     assert max(value or 0 for item in rows(items) for value in item.values["bytes_read_total"]) == 800 * 1024
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "is_left_out"),
+    [
+        ("r/s", 2e9, True),
+        ("r/s", 5e8, False),
+        ("rkB/s", 2e9, True),
+        ("rMB/s", 2e6, True),
+        ("rMB/s", 5e5, False),
+        ("rsec/s", 1.5e9, False),
+        ("rsec/s", 3e9, True),
+    ],
+)
+def test_no_device_does_a_billion_operations_or_kib_in_a_second(column: str, value: float, is_left_out: bool) -> None:
+    other = "w/s" if column == "r/s" else "r/s"
+    as_text = f"{TITLE}Device {column} {other} %util\nsda {value:.2f} 1.00 5.00\n\n"
+    disk = {"disk_device": "sda", column: value, other: 1.0, "util": 5.0}
+    as_json = json.dumps({"sysstat": {"hosts": [{"nodename": "a", "statistics": [{"disk": [disk]}]}]}})
+    huge = as_json.replace(f"{value}", f"1{309 * '0'}") if is_left_out else as_json
+    for text in (as_text, as_json, huge):
+        assert ("impossible" in codes(read(text)[1])) == is_left_out, text
+
+
+@pytest.mark.parametrize(
+    ("columns", "value", "is_left_out"),
+    [("DEV tps rkB/s", 2e9, True), ("IFACE rxpck/s rxbyt/s", 2e10, False), ("IFACE rxpck/s rxkB/s", 2e10, True)],
+)
+def test_of_sar_as_well(columns: str, value: float, is_left_out: bool) -> None:
+    """A port of 200 Gbit/s moves 25 billion bytes."""
+    row = f"14:30:02  eth0 1.00 {value:.2f} 0.00\n"
+    other = columns.split()[-1].replace("r", "w" if "DEV" in columns else "t", 1)
+    items = read(f"{TITLE}14:30:01  {columns} {other}\n{row}")[1]
+    assert ("impossible" in codes(items)) == is_left_out
+
+
+def test_what_is_said_of_the_first_report_is_not_said_in_1970() -> None:
+    """The first report is left out, so its end is not known while it is read."""
+    reports = "".join(
+        f"03/01/2024 02:30:0{n} PM\nDevice r/s w/s %util\nsda {rate} 0.00 5.00\n\n"
+        for n, rate in enumerate((2e9, 10, 10))
+    )
+    _, items = read(TITLE + reports)
+    assert "impossible" in codes(items)
+    assert min(item.seen for item in items if isinstance(item, Event)) > 1_700_000_000_000_000
 
 
 def test_a_clock_that_was_set_back() -> None:
