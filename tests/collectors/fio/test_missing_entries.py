@@ -7,6 +7,7 @@ import time
 import pytest
 
 from sanpath_collectors.fio.formats.missing_entries import GroupTotals
+from sanpath_collectors.fio.formats.normal_entry import Entry
 from tests.collectors.fio.printed import Reported
 
 SIZES = "(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B"
@@ -125,6 +126,18 @@ def test_a_test_of_the_network_is_none_of_storage(engine: str) -> None:
     other = text(entry(0, 3000, "100.00"), started=1).replace("libaio", engine)
     with pytest.raises(Exception, match=f"jobs with ioengine={engine} do no I/O on storage"):
         Reported.of_report(other.encode(), since=0)
+
+
+@pytest.mark.parametrize(
+    ("begin", "first", "second"),
+    [("   bw (KiB/s): min=", "max=1,", "avg=1,"), ("  read : io=1, ", "iops=1", "runt= ")],
+)
+def test_a_hostile_line_of_figures_takes_time_in_proportion(begin: str, first: str, second: str) -> None:
+    parsed = Entry("a", None, 0, 1, 0, None)
+    parsed.read_line("  read: IOPS=100, BW=1MiB/s (1MB/s)(12000KiB/30000msec)")
+    began = time.process_time()
+    parsed.read_line(begin + first * 10_000 + second * 10_000)
+    assert time.process_time() - began < 2
 
 
 @pytest.mark.parametrize("size", [64 << 10, 1 << 20])

@@ -67,16 +67,16 @@ _TOTALS = re.compile(
 _NUMBER = r"(?:\d{1,3}(?:,\d{3})+|[\d.]+)[kKMGTP]?"
 """Up to fio 1.x, thousands are separated by a comma: "1,325K"."""
 _TOTALS_BEFORE_3 = re.compile(
-    rf"\s+(?P<direction>read|write|mixed)\s*: io=(?P<moved>{_NUMBER}B?), (?:.*iops=(?P<iops>{_NUMBER}))?"
-    r".*runt=\s*(?P<runtime>\d{1,15})msec"
+    rf"\s+(?P<direction>read|write|mixed)\s*: io=(?P<moved>{_NUMBER}B?), (?:.{{0,80}}iops=(?P<iops>{_NUMBER}))?"
+    r".{0,80}runt=\s*(?P<runtime>\d{1,15})msec"
 )
 _TRIMS = re.compile(r"\s+trim\s*:")
 _LATENCY = re.compile(
     rf"\s+(lat|clat|slat) \((nsec|usec|msec|sec)\)\s*: min=.*max=\s*({_NUMBER})\s*, avg=\s*({_NUMBER})\s*,"
 )
 _THROUGHPUT = re.compile(
-    rf"\s+bw \(\s*[kKMG]?i?B\s*/s\)\s*: min=.*max=\s*({_NUMBER})\s*,(?:\s*per=\s*([\d.]{{1,9}})%,)?"
-    rf".*avg=\s*({_NUMBER})\s*,"
+    rf"\s+bw \(\s*[kKMG]?i?B\s*/s\)\s*: min=[^=]{{0,80}}max=\s*({_NUMBER})\s*,(?:\s*per=\s*([\d.]{{1,9}})%,)?"
+    rf".{{0,80}}avg=\s*({_NUMBER})\s*,"
     rf" stdev=\s*({_NUMBER})(?:, samples=(\d{{1,9}}))?"
 )
 _PERCENTILES = re.compile(r"\s+(.+) percentiles \((nsec|usec|msec|sec)\):")
