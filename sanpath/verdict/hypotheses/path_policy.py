@@ -66,6 +66,8 @@ _UNMEASURED_OVERTURN = (
 )
 _HANDOVER_WEIGHT = -4.0
 """Log-odds of links used in turn if one is idle for a third of the step: sanpath's own choice, 1 to 55."""
+_MAX_BATCH_RATIO = 0.05
+"""Share of a step up to which a batch of I/Os does not leave a link idle for a third of it: sanpath's own choice."""
 _SIDE_BY_SIDE_WEIGHT = -4.0
 """Log-odds of links used in turn if they once carried more together than such links can."""
 
@@ -99,7 +101,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     # If no link was counted, the claim includes the use of a single path until it fails.
     if not unmeasured or not all(row["one_path_policy"] for row in luns_with_policy):
         evidence += _policy_evidence(table, luns_with_policy, luns)
-    evidence += _handover_evidence(used, luns_with_policy)
+    evidence += _handover_evidence(table, used, luns_with_policy)
     if len(by_host) == 1:
         evidence += _side_by_side_evidence(table, total, *_usual_total(luns, len(links)))
     entity = wait_at(table.facts, table.load, table.load.entity)
@@ -151,10 +153,11 @@ def _side_by_side_evidence(table: PlaceTable, total: float, mean: float, spread:
         yield Evidence(words, _SIDE_BY_SIDE_WEIGHT)
 
 
-def _handover_evidence(used: Sequence[PathLink], luns: Sequence[FactRow]) -> Iterator[Evidence]:
+def _handover_evidence(table: PlaceTable, used: Sequence[PathLink], luns: Sequence[FactRow]) -> Iterator[Evidence]:
     """Evidence against links used in turn if one is idle for the first or the last third of the step: a path failed,
-    or changed its state, and the I/Os moved. A batch of many I/Os may last as long."""
-    if any(number(row, "switch_operations") > 1 for row in luns):
+    or changed its state, and the I/Os moved. A batch of I/Os that a path takes at once must be far shorter."""
+    batch_seconds = max((number(row, "switch_operations") for row in luns), default=0.0) / table.load.ops_per_second
+    if batch_seconds > _MAX_BATCH_RATIO * table.step.seconds:
         return
     ends = ((row, end, row[f"{end}_utilisation"]) for link in used if (row := link.row) for end in ("first", "last"))
     idle = (
