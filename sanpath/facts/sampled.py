@@ -15,7 +15,7 @@ from sanpath.facts.load.beginnings import beginnings
 from sanpath.facts.load.hosts_by_traffic import hosts_by_traffic
 from sanpath.facts.load.loads_from_samples import runs_in
 from sanpath.facts.load.machines_by_traffic import machines_by_traffic
-from sanpath.facts.load.tested_devices import tested_devices
+from sanpath.facts.load.tested_devices import devices_under_test
 from sanpath.facts.load.unread_volumes import unread_volumes
 from sanpath.facts.samples.sample_arrays import covered_times
 from sanpath.facts.samples.step_samples import ENTIRE_RECORDING, StepSamples, step_samples
@@ -141,7 +141,7 @@ def _sampled(reader: _Reader, over_time: bool) -> Sampled:
     samples = {kind: _in_steps(of_kind) for kind, of_kind in everything.items()}
     slow, in_slow_periods = _slow_periods(reader, steps, samples, topology)
     samples["host"] = [*_series(steps, samples.get("host", ())), *summaries["host"]]
-    silent = unanswered(recording, reader.connection, tested_devices(topology), _loaded_us(timed))
+    silent = unanswered(recording, reader.connection, devices_under_test(topology), _loaded_us(timed))
     devices = with_unanswered_ios(samples.get("lun", []), silent, topology.known_as)
     samples["lun"] = [*devices, *_read_by_no_other(topology, summaries["lun"], devices)]
     return Sampled(
@@ -186,8 +186,11 @@ def _slow_periods(
 def _loaded_us(timed: PlacedInTime) -> tuple[float, float]:
     """Return when the first load began and the last one ended; without marks of it, any time."""
     began = [event.seen for _, event in timed.events if event.name in ("load-started", "step-begin")]
-    ended = [event.seen for _, event in timed.events if event.name == "load-ended"]
-    return min(began, default=0), max(ended, default=inf)
+    started, ended = (
+        [event.seen for _, event in timed.events if event.name == name] for name in ("load-started", "load-ended")
+    )
+    have_all_ended = ended and len(ended) >= len(started)
+    return min(began, default=0), max(ended) if have_all_ended else inf
 
 
 def _without_load(

@@ -82,10 +82,22 @@ def _slower_repetition(diagnosis: Diagnosis, step: StepResult, direction: str) -
     for curve in diagnosis.verdict.curves:
         own = next((point for point in curve.points if point.step == step.name), None)
         if curve.direction == direction and own is not None:
-            alike = [p for p in curve.points if isclose(p.in_flight, own.in_flight, rel_tol=_SAME_IN_FLIGHT)]
+            repeated = {other.name for other in diagnosis.steps if _is_repetition(other, step)}
+            alike = (
+                point
+                for point in curve.points
+                if point.step in repeated and isclose(point.in_flight, own.in_flight, rel_tol=_SAME_IN_FLIGHT)
+            )
             slowest = min(alike, key=attrgetter("ops_per_second"))
             return slowest if slowest.ops_per_second <= _MUCH_SLOWER_RATIO * own.ops_per_second else None
     return None
+
+
+def _is_repetition(other: StepResult, step: StepResult) -> bool:
+    """Whether a step has the configured outstanding I/Os and the directions of another one, or is that step."""
+    return (
+        other.in_flight.configured == step.in_flight.configured and other.directions.keys() == step.directions.keys()
+    )
 
 
 def _flat_words(diagnosis: Diagnosis, step: StepResult, direction: str) -> str | None:

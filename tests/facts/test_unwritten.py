@@ -58,3 +58,10 @@ def test_of_sequential_reads_only_what_they_have_reached_counts(tmp_path: Path) 
     san = new_volume(tmp_path, 40 * GB, 100 * GB, random=0.0)
     san.step("t16", 16, read=FLOW, array=READ)
     assert outcome(san) == "clear"
+
+
+def test_what_is_written_later_was_not_there_to_be_read(tmp_path: Path) -> None:
+    san = new_volume(tmp_path, 0, GB)
+    san.step("t16", 16, read=FLOW, array=READ)
+    san.step("fill", 16, write=FLOW, array=WRITTEN)
+    assert outcome(san) == "hit"

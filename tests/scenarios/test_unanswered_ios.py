@@ -10,9 +10,11 @@ import pytest
 
 from sanpath.diagnose import diagnose
 from sanpath.diagnosis.model import Diagnosis
+from sanpath.facts.load.tested_devices import devices_under_test
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.facts.samples.unanswered import Unanswered, with_unanswered_ios
-from sanpath.model import DIRECTIONS, Column, Table
+from sanpath.model import DIRECTIONS, Column, Entity, Link, Table
+from sanpath.topology.topology import Topology
 from sanpath_collectors.fio.tables import LOAD as FIO_LOAD
 from tests.scenarios.test_without_a_generator import LUN
 from tests.support.recording import RecordingBuilder
@@ -138,3 +140,14 @@ def test_a_device_has_the_time_of_its_unanswered_ios_once(last: float, latency_s
     (found,) = with_unanswered_ios([sample], times, known_as)
     rates = [found.rate(f"{what}_read_total") or 0.0 for what in ("latency_seconds", "ops")]
     assert rates[0] / rates[1] == pytest.approx(latency_seconds)
+
+
+def test_what_is_above_a_device_below_the_tested_one_is_somebody_elses() -> None:
+    """The tested volume lv1 and lv2 of others are both on sda; lv2 is on sdb as well."""
+    topology = Topology(known_as={("db1", "lun", name): f"lun:db1/{name}" for name in ("lv1", "lv2", "sda", "sdb")})
+    for entity in ("load:fio", *topology.known_as.values()):
+        topology.entities[entity] = Entity(entity, entity.partition(":")[0], entity, {}, {}, ())
+    topology.add_link(Link("targets", "load:fio", "lun:db1/lv1", ()))
+    for part, whole in (("sda", "lv1"), ("sda", "lv2"), ("sdb", "lv2")):
+        topology.add_link(Link("member_of", f"lun:db1/{part}", f"lun:db1/{whole}", ()))
+    assert {own_id for _, _, own_id in devices_under_test(topology)} == {"lv1", "sda"}

@@ -272,11 +272,17 @@ def test_a_full_array_that_works_for_other_hosts_says_so_at_once(
     assert words in consequence if words is not None else "Other hosts" not in consequence
 
 
-@pytest.mark.parametrize(("ratio", "is_shown"), [(0.3, True), (0.95, False)])
-def test_a_much_slower_repetition_is_beside_the_verdict(tmp_path: Path, ratio: float, is_shown: bool) -> None:
-    """The same load twice: the second time something else took most of the array."""
+@pytest.mark.parametrize(
+    ("ratio", "depth", "is_shown"),
+    [(0.3, 32, True), (0.95, 32, False), (0.3, 64, False)],
+    ids=["much slower", "as fast", "another load, which is paced"],
+)
+def test_a_much_slower_repetition_is_beside_the_verdict(
+    tmp_path: Path, ratio: float, depth: int, is_shown: bool
+) -> None:
+    """Twice 32 outstanding I/Os: the second time something else took most of the array."""
     san = San(tmp_path / "r.sanpath")
-    for name, ops in (("first", 20_000.0), ("second", ratio * 20_000)):
-        san.step(name, 32, read=Flow(ops, 32 / ops), array={"read": AtArray(31 / ops)})
+    for name, ops, offered in (("first", 20_000.0, 32), ("second", ratio * 20_000, depth)):
+        san.step(name, offered, read=Flow(ops, 32 / ops), array={"read": AtArray(31 / ops)})
     text = judged(san.write()).summary.consequence or ""
     assert ("The same load reached 6,000 IOPS in step second." in text) == is_shown, text

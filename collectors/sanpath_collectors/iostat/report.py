@@ -27,6 +27,8 @@ _ALL_THE_TIME_PERCENT = 99.0
 """%util from which a device had I/Os outstanding for the whole interval, whose length is rounded."""
 TOTAL = "tps"
 """Operations of reads, writes and discards together."""
+_MAX_TOTAL = 1e15
+"""Larger values mean that the file is damaged."""
 _LIMIT = 1e9
 """Operations, or KiB, in a second that no device reaches: a billion operations are one in each nanosecond, and a
 billion KiB are sixteen times the 64 GB that the widest slot of PCI Express 5.0 moves. Larger values mean that the
@@ -82,13 +84,15 @@ class Report:
 
 
 def is_possible(column: str, value: float) -> bool:
-    """Whether a device can have this value.
+    """Whether a device can have this value. Totals (`kB_read`) may be those since it was booted.
 
     >>> [is_possible(*each) for each in (("r/s", 8e8), ("r/s", 2e9), ("rMB/s", 2e6), ("rxbyt/s", 2e10))]
     [True, False, False, True]
+    >>> is_possible("kB_read", 5e9)
+    True
     """
     unit_kib = next((size for part, size in _UNITS_KIB if part in column), 1.0)
-    return 0 <= value < _LIMIT / unit_kib
+    return 0 <= value < (_LIMIT / unit_kib if column.endswith("/s") or column == TOTAL else _MAX_TOTAL)
 
 
 def impossible_remark(name: str, column: str, value: float) -> str:

@@ -21,6 +21,8 @@ that retries a read takes a few."""
 _MIN_BUSY_RATIO = 0.9
 """Share of a window in which I/Os are outstanding from which they are so all the time: polls are a little early or
 late."""
+_MAX_IDLE_RATIO = 0.5
+"""The same up to which a device certainly was idle for a part of a window."""
 _OUTSTANDING, _BUSY, _WAITED = "in_flight", "busy_seconds_total", "in_flight_seconds_total"
 _COMPLETED = tuple(f"{what}_total" for what in ("ops_read", "ops_write", "ops_discard", "ops_flush"))
 _MOVED = tuple(f"bytes_{direction}_total" for direction in DIRECTIONS)
@@ -85,7 +87,8 @@ def _silent_times(samples: SampleArrays, scales: Mapping[str, float]) -> Iterato
     known = {name: samples.columns[name].is_known() for name in scales}
     is_same = (np.diff(samples.entity) == 0) & (seconds > 0)
     is_busy = is_same & known[_BUSY][1:] & known[_BUSY][:-1] & (growths[_BUSY] >= _MIN_BUSY_RATIO * seconds)
-    silent = is_busy & _is_new(samples, is_same & ~is_busy)
+    was_idle = is_same & known[_BUSY][1:] & known[_BUSY][:-1] & (growths[_BUSY] < _MAX_IDLE_RATIO * seconds)
+    silent = is_busy & _is_new(samples, was_idle)
     for name in (*_COMPLETED, *_MOVED):
         if name in scales and known[name].any():
             silent &= known[name][1:] & known[name][:-1] & (growths[name] == 0)

@@ -21,7 +21,7 @@ def unwritten_ratio(
 
     Of its area only the largest job's counts, because jobs may share it, and of sequential reads only as much as they
     have read. What the volumes hold may lie outside of it. An array counts late what it holds, so what the test wrote
-    counts as well. `loads`: all loads of the recording; `seconds`: step → its length.
+    up to then counts as well. `loads`: all loads of the recording; `seconds`: step → its length, in their order.
     """
     jobs = (topology.entities[job].attributes for job in load.jobs if job in topology.entities)
     areas = [size for attributes in jobs if isinstance(size := attributes.get("working_set_bytes"), int | float)]
@@ -33,5 +33,8 @@ def unwritten_ratio(
         area = min(area, load.bytes_per_second * seconds.get(load.step, 0.0))
     if not volumes or {row["entity"] for row in held} != set(volumes) or not area:
         return None
-    by_test = sum(each.bytes_per_second * seconds.get(each.step, 0.0) for each in loads if each.direction == "write")
+    steps = list(seconds)
+    so_far = set(steps[: steps.index(load.step) + 1]) if load.step in seconds else set(steps)
+    writes = (each for each in loads if each.direction == "write" and each.step in so_far)
+    by_test = sum(each.bytes_per_second * seconds.get(each.step, 0.0) for each in writes)
     return max(0.0, 1 - (sum(number(row, "written_bytes") for row in held) + by_test) / area)

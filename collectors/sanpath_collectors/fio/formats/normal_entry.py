@@ -79,7 +79,7 @@ _THROUGHPUT = re.compile(
     rf".{{0,80}}avg=\s*({_NUMBER})\s*,"
     rf" stdev=\s*({_NUMBER})(?:, samples=(\d{{1,9}}))?"
 )
-_PERCENTILES = re.compile(r"\s+(.+) percentiles \((nsec|usec|msec|sec)\):")
+_PERCENTILES = re.compile(r"\s+(\S.{0,60}) percentiles \((nsec|usec|msec|sec)\):")
 _PERCENTILE = re.compile(r"(50|95|99)\.00th=\[\s*(\d{1,18})\]")
 _FLUSHES = re.compile(rf"\s+sync \((nsec|usec|msec|sec)\)\s*: min=.*avg=\s*({_NUMBER})\s*,")
 _CPU = re.compile(r"\s+cpu\s+: usr=([\d.]+)%, sys=([\d.]+)%")
