@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,11 @@ import pytest
 from sanpath.diagnose import diagnose
 from sanpath.diagnosis.model import Diagnosis
 from sanpath.facts.load.tested_devices import devices_under_test
+from sanpath.facts.sampled import _loaded_us
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.facts.samples.unanswered import Unanswered, with_unanswered_ios
-from sanpath.model import DIRECTIONS, Column, Entity, Link, Table
+from sanpath.facts.time.placement import PlacedInTime
+from sanpath.model import DIRECTIONS, Column, Entity, Event, Link, Table
 from sanpath.topology.topology import Topology
 from sanpath_collectors.fio.tables import LOAD as FIO_LOAD
 from tests.scenarios.test_without_a_generator import LUN
@@ -151,3 +154,17 @@ def test_what_is_above_a_device_below_the_tested_one_is_somebody_elses() -> None
     for part, whole in (("sda", "lv1"), ("sda", "lv2"), ("sdb", "lv2")):
         topology.add_link(Link("member_of", f"lun:db1/{part}", f"lun:db1/{whole}", ()))
     assert {own_id for _, _, own_id in devices_under_test(topology)} == {"lv1", "sda"}
+
+
+@pytest.mark.parametrize(
+    ("marks", "until"),
+    [
+        ([(2, "load-started"), (8, "load-ended")], 8),
+        ([(1, "load-started"), (2, "load-started"), (8, "load-ended")], inf),
+        ([(2, "step-begin")], inf),
+    ],
+    ids=["it has ended", "another one has not", "its end is not known"],
+)
+def test_a_load_runs_until_all_have_ended(marks: Sequence[tuple[int, str]], until: float) -> None:
+    events = [("fio", Event(seen, name)) for seen, name in marks]
+    assert _loaded_us(PlacedInTime(events, {}, None))[1] == until
