@@ -120,7 +120,6 @@ def _facts(recording: Recording, sampled: Sampled, sampled_steps: SampledSteps) 
         pauses=pauses(recording, topology, loads, events),
         idle_arrays=idle_arrays(topology, sampled.without_load),
         load_windows=max((sample.windows for sample in load_samples), default=0),
-        unanswered=sampled.unanswered,
         untimed=None if loads else untimed_device(topology, samples.get("lun", ())),
     )
     # A machine that moves between hosts is not a part of either host's load.

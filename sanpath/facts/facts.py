@@ -14,7 +14,6 @@ from sanpath.facts.load.manual_figures import ManualFigures
 from sanpath.facts.load.untimed_devices import UntimedDevice
 from sanpath.facts.samples.clock_offsets import ClockOffset
 from sanpath.facts.samples.step_samples import StepSamples
-from sanpath.facts.samples.unanswered import Unanswered
 from sanpath.facts.storage.idle_arrays import IdleArray
 from sanpath.facts.storage.pauses import Pause
 from sanpath.facts.table import FactRow, FactTable
@@ -44,11 +43,10 @@ class Facts:
     entire recording, for charts; {} if not requested. `figures`: each quantity that a person entered, with all its
     sources. `pauses`: those of a probe's load. `idle_arrays`: array → its activity before the load began.
     `load_windows`: the most entire windows that a load reported in one step, whether or not with operations and their
-    latency. `unanswered`: when block devices answered nothing. `untimed`: the bytes of a block device if there is no
-    load; None: there is one, or no device moved any bytes. `parts`: the facts of each part of the loads, such as one
-    host's; empty: there is one part, they are not known, or there are too many, whose number is `parts_left_out`.
-    `loads_of_test`: in the facts of a part, the loads of all parts together. `slowed`: the facts of the steps'
-    `slow_periods` alone; None: no step has any.
+    latency. `untimed`: the bytes of a block device if there is no load; None: there is one, or no device moved any
+    bytes. `parts`: the facts of each part of the loads, such as one host's; empty: there is one part, they are not
+    known, or there are too many, whose number is `parts_left_out`. `loads_of_test`: in the facts of a part, the loads
+    of all parts together. `slowed`: the facts of the steps' `slow_periods` alone; None: no step has any.
     """
 
     steps: tuple[Step, ...]
@@ -68,7 +66,6 @@ class Facts:
     pauses: Sequence[Pause] = ()
     idle_arrays: Mapping[str, IdleArray] = field(default_factory=dict)
     load_windows: int = 0
-    unanswered: Sequence[Unanswered] = ()
     untimed: UntimedDevice | None = None
     parts: Sequence[Facts] = ()
     parts_left_out: int = 0

@@ -117,7 +117,7 @@ def _unanswered(source: str, silent: Sequence[Unanswered]) -> FactRow:
 
 
 def _slowest_ios(loads: Sequence[LoadFacts]) -> dict[str, float]:
-    """Return step → the latency of its slowest I/O, seconds. Without the steps for which no load reports it."""
+    """Return step → the latency of its slowest I/O, seconds; 0: no load reports it."""
     slowest: defaultdict[str, float] = defaultdict(float)
     for load in loads:
         slowest[load.step] = max(slowest[load.step], load.slowest_seconds or 0.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -23,7 +23,7 @@ from sanpath.facts.host.tested_machines import (
 )
 from sanpath.facts.load.load_events import SourceEvents
 from sanpath.facts.table import FactRow, FactValue
-from sanpath.model import Scalar, Step
+from sanpath.model import Event, Scalar, Step
 from sanpath.topology.paths import switch_of
 from sanpath.topology.topology import Topology
 
@@ -94,6 +94,9 @@ def multipath_rows(
     → the step, with its start and end."""
     changes = [(source, event) for source, event in events if event.name == "path-state"]
     changed = {(source, event.detail.get("path")) for source, event in changes}
+    of_path: defaultdict[str | None, list[Event]] = defaultdict(list)
+    for source, event in sorted(changes, key=lambda change: change[1].seen):
+        of_path[topology.known_as.get((source, "path", str(event.detail.get("path"))))].append(event)
     configured: dict[str, list[_ConfiguredPath]] = {}
     for lun in dict.fromkeys(lun for step in steps for lun in step.devices):
         configured[lun] = [
@@ -102,10 +105,9 @@ def multipath_rows(
     for step in steps:
         name = step.load.step
         for lun in step.devices:
-            attributes, paths = (
-                topology.entities[lun].attributes,
-                [_path(topology, step, _as_in(topology, item, changes, times[name])) for item in configured[lun]],
-            )
+            attributes = topology.entities[lun].attributes
+            as_in_step = (_as_in(path, of_path.get(path.entity, ()), times[name]) for path in configured[lun])
+            paths = [_path(topology, step, path) for path in as_in_step]
             if not paths and as_number(attributes.get("paths")) is None:
                 continue
             # A host's own drive cannot have a second path.
@@ -152,18 +154,13 @@ def _configured_path(
     )
 
 
-def _as_in(topology: Topology, path: _ConfiguredPath, changes: SourceEvents, step: Step) -> _ConfiguredPath:
-    """Return a path with the state that it had for most of a step: the inventory knows the latest one only."""
-    own = [
-        event
-        for source, event in changes
-        if topology.known_as.get((source, "path", str(event.detail.get("path")))) == path.entity
-    ]
-    if not own:
+def _as_in(path: _ConfiguredPath, changes: Sequence[Event], step: Step) -> _ConfiguredPath:
+    """Return a path with the state that it had for most of a step: the inventory knows the latest one only.
+    `changes`: of its state, in the order of time."""
+    if not changes:
         return path
-    own.sort(key=lambda event: event.seen)
-    limits = [step.start, *(min(max(event.seen, step.start), step.end) for event in own), step.end]
-    states = [str(own[0].detail.get("from") or ""), *(str(event.detail.get("to") or "") for event in own)]
+    limits = [step.start, *(min(max(event.seen, step.start), step.end) for event in changes), step.end]
+    states = [str(changes[0].detail.get("from") or ""), *(str(event.detail.get("to") or "") for event in changes)]
     lengths: Counter[str] = Counter()
     for state, (begin, end) in zip(states, pairwise(limits), strict=True):
         lengths[state.lower()] += end - begin
