@@ -59,6 +59,7 @@ from sanpath.verdict.model import Judgement
 from sanpath.verdict.run_verdict import deciding, deciding_judgement, run_verdict, verdicts_of_other_io
 from sanpath.whatif.configuration import configuration
 from sanpath.whatif.next_limit import with_next_limit
+from sanpath.whatif.what_if import relieved_limit
 
 _MEANINGFUL = 0.01
 """Share of a step's operations below which a direction is not judged by itself."""
@@ -141,7 +142,8 @@ def conclude(
         figures=tuple(facts.figures),
         probe=probe(facts, _meaningful_loads(facts)),
     )
-    return replace(diagnosis, summary=summary(diagnosis, facts.topology, verdicts_of_other_io(facts, judgements)))
+    other_io = verdicts_of_other_io(facts, judgements)
+    return replace(diagnosis, summary=summary(diagnosis, facts.topology, other_io, relieved_limit(facts, judgements)))
 
 
 def judge_recording(

@@ -46,7 +46,11 @@ def consequence(diagnosis: Diagnosis, step: StepResult) -> str | None:
         words += f". {percent_rounded(foreign_share)} of the link's bytes are not the test's"
     if first is not None and (share := _share_of_other_hosts(diagnosis, first, step)) >= SHARED:
         moved = "written to" if first.direction == "write" else "read from"
-        words += f". Other hosts move {percent_rounded(share)} of the bytes {moved} the array"
+        where = "the volume" if first.entity.startswith("volume:") else "the array"
+        words += f". Other hosts move {percent_rounded(share)} of the bytes {moved} {where}"
+    if first is not None and first.kind == "retries" and first.explains:
+        latency = result.latency_seconds.mean
+        words += f". Retries take about {duration(first.explains * latency)} of {duration(latency)}"
     if first is not None and (also := _also_saturated(first) or _without_credit(diagnosis, first)):
         words += f". {also}"
     if busy := busy_words(diagnosis):

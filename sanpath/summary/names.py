@@ -49,13 +49,27 @@ def _shortened(name: str) -> str:
 
 
 def with_others(name: str, bottlenecks: Sequence[Bottleneck]) -> str:
-    """The name of the first bottleneck, with the others of its kind: device db0 sda and 39 others. Queues that are
-    full together are all named, because all of them have to be relieved."""
+    """The name of the first bottleneck, with the others of its kind: device db0 sda and 39 others."""
+    others = [readable(entity) for entity in _others(bottlenecks)]
+    return f"{name} and {others[0] if len(others) == 1 else counted(len(others), 'other')}" if others else name
+
+
+def queue_names(noun: str, bottlenecks: Sequence[Bottleneck]) -> str:
+    """The queues that limit: device sda on db0 and 39 others; devices sda and sdb on db0."""
+    first, others = bottlenecks[0], _others(bottlenecks)
+    owner, _, local_name = first.entity.partition("/")
+    if len(others) == 1 and local_name and others[0].startswith(f"{owner}/"):
+        other_name = others[0].removeprefix(f"{owner}/")
+        return f"{noun}s {_shortened(local_name)} and {_shortened(other_name)} on {readable(owner)}"
+    return with_others(f"{noun} {with_owner(first.entity)}", bottlenecks)
+
+
+def _others(bottlenecks: Sequence[Bottleneck]) -> list[str]:
+    """The other bottlenecks of the first one's kind. Queues that are full together all have to be relieved."""
     first = bottlenecks[0]
     alike = dict.fromkeys(other.entity for other in bottlenecks[1:] if other.kind == first.kind)
     alike |= dict.fromkeys(first.coincident if first.kind in QUEUES else ())
-    others = [readable(entity) for entity in alike if entity != first.entity]
-    return f"{name} and {others[0] if len(others) == 1 else counted(len(others), 'other')}" if others else name
+    return [entity for entity in alike if entity != first.entity]
 
 
 def loss_places(lossy: Bottleneck) -> str:

@@ -42,7 +42,7 @@ _ACTION_BY_BOTTLENECK: Mapping[str, str] = {
     "lun": "Read the queue depth of {name}; raise it if the queue is full",
     "path_policy": "Use all paths of {name} at the same time",
     "pcie": "Give {name} more PCIe lanes, or faster ones",
-    "retries": "Find where {name} loses I/Os: cable, optics, ports",
+    "retries": "Find where {name} loses frames: cable, optics, ports",
     "tcp_window": "Enlarge the TCP window of {name}",
     "vdisk": "Read the queue depth of {name}; raise it if the queue is full",
 }

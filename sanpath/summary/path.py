@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from sanpath.diagnosis.model import Diagnosis, ElementUse
 from sanpath.diagnosis.summary import PathElement, PathRole
 from sanpath.summary.busy_processors import busy_machine
-from sanpath.summary.names import readable
+from sanpath.summary.names import QUEUES, readable
 from sanpath.topology.load_path import load_and_machines
 from sanpath.topology.paths import IoPath, io_paths, machine_of, placed_loads, switch_of, targets_of
 from sanpath.topology.topology import Topology
@@ -33,8 +33,8 @@ def summary_path(diagnosis: Diagnosis, topology: Topology) -> DrawnPath:
     limits = {
         entity
         for b in diagnosis.verdict.bottlenecks
-        # Links that a path policy uses in turn are not saturated.
-        for entity in (b.entity, b.culprit, *(() if b.kind == "path_policy" else b.coincident))
+        # Of paths that are used in turn, the links are what is seen.
+        for entity in (b.coincident if b.kind == "path_policy" and b.coincident else (*b.elements, b.culprit))
         if entity
     }
     named = next((b.entity for b in diagnosis.verdict.bottlenecks), None)
@@ -62,7 +62,7 @@ def summary_path(diagnosis: Diagnosis, topology: Topology) -> DrawnPath:
     off_path = [
         replace(_element(topology, entity, uses, "limits"), name=readable(entity))
         for entity in sorted(limits - set(entities))
-        if _is_separate(topology, entity, entities)
+        if _is_separate(topology, entity, entities) or _has_drawn_sibling(topology, entity, entities)
     ]
     host_links = _other_links(diagnosis, paths) if paths else []
     other_links = (
@@ -159,9 +159,17 @@ def _with_limiting_parts(topology: Topology, entities: Sequence[str], limits: se
     drawn = list(entities)
     for entity in sorted(limits - set(entities)):
         parent = _drawn_for(topology, entity, drawn)
-        if parent is not None and entity.partition(":")[0] != "link":
+        is_link = entity.partition(":")[0] == "link"
+        if parent is not None and not is_link and not _has_drawn_sibling(topology, entity, drawn):
             drawn.insert(drawn.index(parent) + 1, entity)
     return drawn
+
+
+def _has_drawn_sibling(topology: Topology, entity: str, entities: Sequence[str]) -> bool:
+    """Whether another part of its kind is drawn for the same parent: an I/O crosses only one of them."""
+    kind, parents = entity.partition(":")[0], _parents(topology, entity)
+    same_kind = (other for other in entities if other != entity and other.partition(":")[0] == kind)
+    return kind in QUEUES and any(parents.keys() & _parents(topology, other).keys() for other in same_kind)
 
 
 def _drawn_for(topology: Topology, entity: str, entities: Sequence[str]) -> str | None:
@@ -169,12 +177,13 @@ def _drawn_for(topology: Topology, entity: str, entities: Sequence[str]) -> str 
     drawn."""
     if entity in entities:
         return entity
-    parents = (
-        [parent for relation in _DRAWN_RELATIONS for parent in topology.related(entity, relation)]
-        if entity in topology.entities
-        else []
-    )
-    return next((parent for parent in parents if parent in entities), None)
+    return next((parent for parent in _parents(topology, entity) if parent in entities), None)
+
+
+def _parents(topology: Topology, entity: str) -> dict[str, None]:
+    if entity not in topology.entities:
+        return {}
+    return {parent: None for relation in _DRAWN_RELATIONS for parent in topology.related(entity, relation)}
 
 
 def _is_separate(topology: Topology, entity: str, entities: Sequence[str]) -> bool:

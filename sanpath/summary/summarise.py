@@ -20,14 +20,20 @@ from sanpath.summary.step_figures import in_flight, main_direction
 from sanpath.summary.verdict_line import verdict_line
 from sanpath.topology.topology import Topology
 from sanpath.units import bandwidth, count, counted, duration, iops, outstanding, percent_rounded
+from sanpath.whatif.what_if import Relieved
+
+_MAX_SPREAD = 2.0
+"""Largest ratio of the ends of a prediction that is worth a sentence: sanpath's own choice."""
 
 
-def summary(diagnosis: Diagnosis, topology: Topology, others: Sequence[Verdict] = ()) -> Summary:
+def summary(
+    diagnosis: Diagnosis, topology: Topology, others: Sequence[Verdict] = (), relieved: Relieved | None = None
+) -> Summary:
     """The first screen. Everything in it is also in the diagnosis, with its evidence. `others`: the verdicts of other
-    kinds of I/O than that of the verdict."""
+    kinds of I/O than that of the verdict. `relieved`: the prediction without the limit, None: unknown."""
     path = summary_path(diagnosis, topology)
     step = next((candidate for candidate in diagnosis.steps if candidate.name == diagnosis.verdict.from_step), None)
-    action, number, gain = _action(diagnosis, topology, step)
+    action, number, gain = _action(diagnosis, topology, step, relieved)
     reason, _, consequences = diagnosis.verdict.headline.partition(":")
     unjudged = Summary(
         verdict=_capitalised(reason),
@@ -65,10 +71,11 @@ def _acquittal(diagnosis: Diagnosis, step: StepResult) -> str | None:
     generator."""
     if diagnosis.verdict.kind in ("healthy", "concurrency_limited", "demand_limited"):
         return None
-    return _array_cleared(diagnosis, step) or _fabric_cleared(diagnosis) or _load_cleared(diagnosis)
+    return _array_cleared(diagnosis, step) or _links_cleared(diagnosis) or _load_cleared(diagnosis)
 
 
 def _array_cleared(diagnosis: Diagnosis, step: StepResult) -> str | None:
+    """Words if the array was cleared. None: not so, or its own time is most of the latency: that convinces nobody."""
     cleared = next((c for c in diagnosis.cleared if c.entity.startswith(("array:", "volume:"))), None)
     at_array = [b for b in diagnosis.verdict.bottlenecks if b.layer.startswith("array")]
     if cleared is None or any(bottleneck.kind != "link" for bottleneck in at_array):
@@ -80,15 +87,11 @@ def _array_cleared(diagnosis: Diagnosis, step: StepResult) -> str | None:
     array_seconds = [sum(part.seconds) / 2 for part in inside if not part.is_limit_wait]
     without = ", without the wait for the limit" if len(array_seconds) < len(inside) else ""
     total = budgets[0].total_seconds if budgets else 0.0
-    # A constant time that is most of the latency convinces nobody.
-    is_short = 0 < sum(array_seconds) <= total / 2
-    time_words = (
-        f": I/Os spend {duration(sum(array_seconds))} of {duration(total)} in it{without}" if is_short else ""
-    )
-    own_steps = {step.name, WHOLE_RUN}  # Problems of another step are findings.
-    doubts = any(f.role == "validity" and f.outcome == "hit" and own_steps & set(f.steps) for f in diagnosis.findings)
-    validity = " The test itself is in doubt: see Findings." if doubts else ""
-    return f"{subject} is not the problem{time_words}{_tested_rate(cleared)}.{validity}"
+    if sum(array_seconds) > total / 2:
+        return None
+    share = f"{duration(sum(array_seconds))} of {duration(total)}"
+    time_words = f": I/Os spend {share} in it{without}" if any(array_seconds) else ""
+    return f"{subject} is not the problem{time_words}{_tested_rate(cleared)}."
 
 
 def _tested_rate(cleared: Cleared) -> str:
@@ -96,7 +99,7 @@ def _tested_rate(cleared: Cleared) -> str:
     return f", tested up to {bandwidth(rate)}" if rate else ""
 
 
-def _fabric_cleared(diagnosis: Diagnosis) -> str | None:
+def _links_cleared(diagnosis: Diagnosis) -> str | None:
     """Words if every link that the test crosses was counted and cleared. None: not so."""
     if any(b.layer == "fabric" for b in diagnosis.verdict.bottlenecks):
         return None
@@ -105,7 +108,7 @@ def _fabric_cleared(diagnosis: Diagnosis) -> str | None:
     if not uses or any(use.entity not in cleared_entities or use.utilisation is None for use in uses):
         return None
     busiest = max(use.utilisation or 0.0 for use in uses)
-    return f"The fabric is not the problem: its busiest link on the path is at {percent_rounded(busiest)}."
+    return f"No link on the path is saturated: the busiest is at {percent_rounded(busiest)}."
 
 
 def _load_cleared(diagnosis: Diagnosis) -> str | None:
@@ -117,12 +120,12 @@ def _load_cleared(diagnosis: Diagnosis) -> str | None:
 
 
 def _action(
-    diagnosis: Diagnosis, topology: Topology, step: StepResult | None
+    diagnosis: Diagnosis, topology: Topology, step: StepResult | None, relieved: Relieved | None
 ) -> tuple[str | None, int | None, str | None]:
     """(what to do first, its number in the plan, what it would bring)."""
     verdict = diagnosis.verdict
     if (void := _makes_valid(diagnosis)) is not None:
-        return void.action, void.number, _gain(diagnosis, void, step)
+        return void.action, void.number, _gain(diagnosis, void, step, relieved)
     first_step = diagnosis.plan[0] if diagnosis.plan else None
     undecided = verdict.kind == "cannot_tell" or step is None
     if verdict.decide_with and undecided:
@@ -133,7 +136,7 @@ def _action(
     ):
         # A remedy for a risk, or for the test's validity, does not change the limit.
         return own, None, None
-    return first_step.action, first_step.number, _gain(diagnosis, first_step, step)
+    return first_step.action, first_step.number, _gain(diagnosis, first_step, step, relieved)
 
 
 def _makes_valid(diagnosis: Diagnosis) -> PlanStep | None:
@@ -149,16 +152,14 @@ def _makes_valid(diagnosis: Diagnosis) -> PlanStep | None:
     return next((each for each in tests if any((r.rule, r.entity) in severe for r in each.resolves)), None)
 
 
-def _gain(diagnosis: Diagnosis, first: PlanStep, step: StepResult | None) -> str | None:
+def _gain(diagnosis: Diagnosis, first: PlanStep, step: StepResult | None, relieved: Relieved | None) -> str | None:
     following = diagnosis.verdict.next
     if first.gain_ops_per_second and following is not None and step is not None:
         low, high = following.predicted_ops_per_second
         best = duration(following.predicted_latency_seconds[0])
         if high <= low * (1 + FLAT):
             return None
-        next_words = f"{readable(following.entity)} {following.change}".strip()
-        limiting = {entity for b in diagnosis.verdict.bottlenecks for entity in b.elements}
-        next_words = f"the same link {following.change}" if following.entity in limiting else next_words
+        next_words = _next_words(diagnosis, following.entity, following.change)
         depth = f"with {outstanding(in_flight(step))}"
         return f"up to {iops(high)}, latency down to {best} {depth}; next limit: {next_words}"
     bottleneck = next(iter(diagnosis.verdict.bottlenecks), None)
@@ -177,7 +178,31 @@ def _gain(diagnosis: Diagnosis, first: PlanStep, step: StepResult | None) -> str
             return f"up to {iops(doubled)} with one more beside {each}; not tested"
     if first.purpose == "test":
         return "a result that can be trusted"
+    if first.purpose == "limit" and relieved is not None and not first.relieves_idle_paths:
+        return _predicted_gain(diagnosis, relieved)
     return None
+
+
+def _predicted_gain(diagnosis: Diagnosis, relieved: Relieved) -> str | None:
+    """The likely throughput and latency without the limit, in words. None: they are too uncertain, or no gain."""
+    prediction = relieved.prediction
+    low, high = prediction.likely_ops_per_second or (0.0, 0.0)
+    if high > _MAX_SPREAD * low or low <= prediction.ops_per_second * (1 + FLAT):
+        return None
+    rate = iops(high) if high <= low * (1 + FLAT) else f"{low:,.0f} to {iops(high)}"
+    slowest = duration(prediction.kept_in_flight / low)
+    depth = outstanding(prediction.kept_in_flight)
+    speeds = sorted({capacity.name for capacity in relieved.change.speeds.values()})
+    condition = f"if the ends support {' and '.join(speeds)}; " if speeds else ""
+    next_words = _next_words(diagnosis, prediction.entity or "", prediction.change)
+    return f"likely {rate} at {slowest} with {depth}; {condition}not tested; next limit: {next_words}"
+
+
+def _next_words(diagnosis: Diagnosis, entity: str, change: str) -> str:
+    limiting = {each for b in diagnosis.verdict.bottlenecks if b.kind == "link" for each in b.elements}
+    if entity in limiting:
+        return f"the same link {change}"
+    return f"{readable(entity)} {change}".strip()
 
 
 def _usable_links(first: PlanStep, findings: Sequence[Finding]) -> float | None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sanpath.diagnosis.experiment import SUSPECT_WORDS
 from sanpath.diagnosis.model import Bottleneck, Diagnosis, ElementUse, StepResult
 from sanpath.summary.busy_processors import busy_machine
-from sanpath.summary.names import described, loss_places, noun_of, readable, with_others, with_owner
+from sanpath.summary.names import described, loss_places, noun_of, queue_names, readable, with_owner
 from sanpath.summary.step_figures import in_flight, use_of
 from sanpath.topology.paths import placed_loads, targets_of
 from sanpath.topology.topology import Topology
@@ -118,7 +118,7 @@ def _bottleneck(diagnosis: Diagnosis, topology: Topology, first: Bottleneck, ste
         case "path_policy" if not first.coincident:
             return f"I/Os of {name} use paths that are not optimised"
         case "path_policy":
-            return f"Paths of {name} are used one at a time"
+            return _in_turn(diagnosis, first)
         case "credit_stall" if (first.utilisation or 0.0) >= _FULL_LINK_RATIO:
             return f"Saturated link to {_device(topology, first)} backs up the fabric"
         case "credit_stall" if first.culprit is None:
@@ -130,9 +130,9 @@ def _bottleneck(diagnosis: Diagnosis, topology: Topology, first: Bottleneck, ste
         case "retries" if first.entity.startswith("path:"):
             return f"Path {name} fails: its I/Os wait for time-outs"
         case "retries" if first.coincident:
-            return f"One of {loss_places(first)} loses I/Os: retries cause the latency"
+            return f"One of {loss_places(first)} loses frames: retries add latency"
         case "retries":
-            return _capitalised(f"{described(topology, first.entity)} loses I/Os: retries cause the latency", first)
+            return _capitalised(f"{described(topology, first.entity)} loses frames: retries add latency", first)
         case "tcp_window":
             return f"TCP window of {name} is full"
         case "io_thread":
@@ -150,7 +150,7 @@ def _bottleneck(diagnosis: Diagnosis, topology: Topology, first: Bottleneck, ste
             return f"PCIe lanes of {noun_of(topology, first.entity)} {with_owner(first.entity)} are saturated"
         case "lun" | "hba" | "vdisk":
             name = f"{noun_of(topology, first.entity)} {with_owner(first.entity)}"
-            names = with_others(name, diagnosis.verdict.bottlenecks)
+            names = queue_names(noun_of(topology, first.entity), diagnosis.verdict.bottlenecks)
             full, slots = _fullness(first, step)
             alone = _fitting(f"Queue of {name} is {full}{slots}", f"Queue of {name} is {full}")
             return alone if names == name else _fitting(f"Queues of {names} are full", alone)
@@ -161,6 +161,18 @@ def _bottleneck(diagnosis: Diagnosis, topology: Topology, first: Bottleneck, ste
             return f"Drive {with_owner(first.entity)} is saturated ({first.direction})"
         case _:
             return _array(topology, first, step)
+
+
+def _in_turn(diagnosis: Diagnosis, first: Bottleneck) -> str:
+    """Paths that are used one at a time, with the links of the host and their use."""
+    ends = [link.removeprefix("link:").partition("--")[0] for link in first.coincident]
+    hosts = {end.partition("/")[0] for end in ends if "/" in end}
+    uses = [use_of(diagnosis, link, first.direction) for link in first.coincident]
+    ratios = [percent_rounded(use.utilisation) for use in uses if use is not None and use.utilisation is not None]
+    if len(hosts) != 1:
+        return "The paths are used one at a time, not side by side"
+    text = f"{hosts.pop()} uses {counted(len(first.coincident), 'link')} one at a time"
+    return _fitting(f"{text} ({' + '.join(ratios)})", text) if len(ratios) == len(ends) else text
 
 
 def _device(topology: Topology, first: Bottleneck) -> str:
@@ -213,6 +225,9 @@ def _unproven(diagnosis: Diagnosis, topology: Topology) -> str:
     name = first.place or SUSPECT_WORDS.get(first.verdict, "something not measured")
     if first.entity is not None and first.kind != "unseen":
         name = described(topology, first.entity)
+        # An unread array is named by the first of its ports.
+        if first.entity.startswith("array_port:") and first.kind != "link":
+            name = f"array behind port {readable(first.entity)}"
     what, short = "Bottleneck not proven; most likely", "Most likely"
     if first.place:
         # What is there was not read, but the place may be as good as certain.

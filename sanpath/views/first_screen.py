@@ -14,10 +14,16 @@ from sanpath.views.cells import MIN_UTILISATION
 
 ROLES: dict[PathRole, str] = {"limits": "LIMIT", "waits": "I/Os queue here"}
 
-_RELIEVED = ("credit_stall", "lun", "vdisk")
-"""Kinds of bottlenecks that `whatif --relieve` relieves, besides links, limits and path policies."""
 _BEYOND_THE_HOST = {"link", "array_port", "array", "volume"}
 """Kinds of elements on a path that is known as far as the storage, or to it."""
+_OFF_PATH_TITLES = {
+    "retries": "As likely, on other paths",
+    "path_policy": "Used in turn with it, on other paths",
+    "lun": "Also full",
+    "vdisk": "Also full",
+    "hba": "Also full",
+}
+"""Kind of bottleneck → title of its elements that are not on the drawn path."""
 MAX_OFF_PATH = 3
 """Largest number of elements off the path that are named: an array has many ports."""
 
@@ -46,8 +52,12 @@ def role(diagnosis: Diagnosis, element: PathElement) -> str:
     if element.role == "limits" and any(bottleneck.culprit for bottleneck in bottlenecks):
         return "CAUSE"  # A device that slows down others.
     for bottleneck in bottlenecks:
-        if bottleneck.kind == "retries" and element.entity in (bottleneck.entity, *bottleneck.coincident):
+        if element.entity not in bottleneck.elements:
+            continue
+        if bottleneck.kind == "retries":
             return "LOSS?" if bottleneck.coincident else "LOSS"  # I/Os are lost, or may be: the link is not full.
+        if bottleneck.kind == "path_policy" and element.kind == "link":
+            return "IN TURN"
     return ROLES[element.role] if element.role else ""
 
 
@@ -95,8 +105,7 @@ def off_path_title(diagnosis: Diagnosis) -> str:
     if bottlenecks[0].entity in off_path:
         return "The limit, on another path"
     # Which of the links loses frames is not known; none of them need be busy.
-    is_loss = bottlenecks[0].kind == "retries"
-    return "As likely, on other paths" if is_loss else "Also saturated, on other paths"
+    return _OFF_PATH_TITLES.get(bottlenecks[0].kind, "Also saturated, on other paths")
 
 
 def first_step(diagnosis: Diagnosis) -> PlanStep | None:
@@ -125,20 +134,7 @@ def gain_text(diagnosis: Diagnosis) -> str | None:
     step = first_step(diagnosis)
     if diagnosis.summary.gain or step is None or step.purpose != "limit":
         return diagnosis.summary.gain
-    reason = "not known: this run does not show what would limit next"
-    return f"{reason}; `sanpath whatif RECORDING --relieve` estimates it" if _is_estimated(diagnosis) else reason
-
-
-def _is_estimated(diagnosis: Diagnosis) -> bool:
-    """Whether a what-if can relieve the limit."""
-    verdict = diagnosis.verdict
-    first = next(iter(verdict.bottlenecks), None)
-    if first is None or first.kind == "link":
-        uses = [use for use in diagnosis.elements if first is not None and use.entity == first.entity]
-        return any(use.step == verdict.from_step and use.utilisation is not None for use in uses)
-    if first.kind == "path_policy":
-        return bool(first.coincident)
-    return verdict.kind == "configured_cap" or first.kind in _RELIEVED
+    return "not known: this run does not show what would limit next"
 
 
 def test_name(diagnosis: Diagnosis) -> str:

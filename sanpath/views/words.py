@@ -85,7 +85,7 @@ def grade_meaning(diagnosis: Diagnosis) -> str:
     if (windows := _too_few_windows(diagnosis)) is None:
         return GRADES[verdict.grade]
     complete = counted(windows, "complete window")
-    return f"only {complete} of the slowest source in the step; A and B need {MIN_WINDOWS}"
+    return f"lowest of A, B and C: the slowest source has {complete} in the step, {MIN_WINDOWS} are needed"
 
 
 def _too_few_windows(diagnosis: Diagnosis) -> int | None:

@@ -9,7 +9,7 @@ from sanpath.errors import UsageError
 from sanpath.facts.facts import Facts
 from sanpath.verdict.model import Judgement
 from sanpath.verdict.run_verdict import deciding_judgement
-from sanpath.whatif.change import UNCHANGED
+from sanpath.whatif.change import UNCHANGED, Change
 from sanpath.whatif.kept_ratio import leader_of, with_kept_ratio
 from sanpath.whatif.predict import Check, Prediction, explaining, predict
 from sanpath.whatif.relief import relief
@@ -28,6 +28,14 @@ class WhatIf:
     steps: tuple[Prediction, ...]
     checks: tuple[Check, ...] = ()
     schema: str = "sanpath.whatif/1"
+
+
+@dataclass(frozen=True, slots=True)
+class Relieved:
+    """The change that relieves the limit of a verdict, and the prediction of its step under it."""
+
+    change: Change
+    prediction: Prediction
 
 
 def what_if(facts: Facts, judgements: Sequence[Judgement], written: Sequence[str], relieve: bool) -> WhatIf:
@@ -55,6 +63,20 @@ def what_if(facts: Facts, judgements: Sequence[Judgement], written: Sequence[str
             steps.append(predict(facts, judgements, judgement, step_change))
     steps = with_kept_ratio(facts, judgements, changes, steps)
     return WhatIf(tuple(settings), tuple(relieved) if relieve else (), tuple(steps))
+
+
+def relieved_limit(facts: Facts, judgements: Sequence[Judgement]) -> Relieved | None:
+    """The prediction of the verdict's step and direction with its limit relieved. None: nothing is predicted."""
+    if not judgements:
+        return None
+    judgement = deciding_judgement(facts, judgements)
+    if leader_of(facts, judgements, judgement) is not None:
+        return None  # The other direction has to be relieved.
+    change, _ = relief(facts, judgement, explaining(facts, judgements, judgement))
+    if change == UNCHANGED:
+        return None
+    prediction = predict(facts, judgements, judgement, change)
+    return Relieved(change, prediction) if prediction.likely_ops_per_second is not None else None
 
 
 def _not_predicted(judgement: Judgement, reason: str) -> Prediction:

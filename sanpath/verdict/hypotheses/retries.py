@@ -148,7 +148,7 @@ def _claim(
     evidence = (*evidence, Evidence(words, weight)) if weight else tuple(evidence)
     explains = _lossy_segments(table) if segments is None else segments
     lost_seconds = _waited_seconds(table, explains)
-    lost = f"about {duration(lost_seconds)} of {duration(latency_seconds)} are lost between host and array"
+    lost = f"retries take about {duration(lost_seconds)} of {duration(latency_seconds)} between host and array"
     because = (*(reading.words for reading in evidence), lost)
     share, overturn_if = min(1.0, lost_seconds / latency_seconds), (f"the same latency while {without}",)
     conclude = conclusion_of(

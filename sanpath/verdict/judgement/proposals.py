@@ -360,7 +360,8 @@ def _reading(table: PlaceTable, part: str, entities: Sequence[str], what: str) -
             sources = join_names(list(failing))
             return f"check the cables of the path in sanpath.yaml, and whether the counters of {sources} move"
         return "name the cables of the path in sanpath.yaml (sanpath topology lists what was not joined)"
-    return f"read {what} (sanpath init adds {'them' if part == 'fabric' or len(entities) > 1 else 'it'})"
+    added = "them" if part == "fabric" or len(entities) > 1 else "it"
+    return f"repeat the test, and let sanpath read {what} (sanpath init adds {added})"
 
 
 def _source(row: FactRow) -> str:
