@@ -23,7 +23,7 @@ _SENTENCES = {
     "io_stack": "I/Os wait in {entity}: {because}; {law}.",
     "pcie": "The PCIe lanes of {entity} are saturated: {because}; {latency}.",
     "tcp_window": "A TCP window of {entity} is full: {because}; {latency}.",
-    "retries": "{entity} loses I/Os, which are sent again: {because}; {law}.",
+    "retries": "{entity} loses frames, and their I/Os are sent again: {because}; {law}.",
     "data_sheet": "A limit that was entered by hand is reached: {because}; {latency}.",
 }
 """Headlines of bottleneck kinds that need no case distinction."""

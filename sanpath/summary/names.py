@@ -55,12 +55,12 @@ def with_others(name: str, bottlenecks: Sequence[Bottleneck]) -> str:
 
 
 def queue_names(noun: str, bottlenecks: Sequence[Bottleneck]) -> str:
-    """The queues that limit: device sda on db0 and 39 others; devices sda and sdb on db0."""
+    """The queues that limit: device sda on db0 and 39 others; sda and sdb on db0."""
     first, others = bottlenecks[0], _others(bottlenecks)
     owner, _, local_name = first.entity.partition("/")
     if len(others) == 1 and local_name and others[0].startswith(f"{owner}/"):
         other_name = others[0].removeprefix(f"{owner}/")
-        return f"{noun}s {_shortened(local_name)} and {_shortened(other_name)} on {readable(owner)}"
+        return f"{_shortened(local_name)} and {_shortened(other_name)} on {readable(owner)}"
     return with_others(f"{noun} {with_owner(first.entity)}", bottlenecks)
 
 

@@ -83,7 +83,7 @@ def unloaded_interval(facts: Facts, load: LoadFacts, change: Change, lightest: L
 def _shortest_round_trip(facts: Facts, load: LoadFacts) -> float:
     """Seconds of the shortest round trip between the host and its target, which no setting shortens. 0: not read."""
     rows = facts.tables["tcp_connection"].select(direction=load.direction)
-    read = [row["round_trip_seconds_min"] for row in rows if row["on_loaded_path"]]
+    read = [row.get("round_trip_seconds_min") for row in rows if row["on_loaded_path"]]
     known = [float(each) for each in read if isinstance(each, float)]
     return min(known) if known and len(known) == len(read) else 0.0
 

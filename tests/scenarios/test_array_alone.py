@@ -88,7 +88,7 @@ def test_a_host_that_sends_little_may_have_any_limit_of_its_own(tmp_path: Path) 
     found = judged(san.write())
     assert found.verdict.kind == "cannot_tell"
     assert found.verdict.suspects[0].place == "the host, or what it asks for"
-    assert (found.summary.action or "").startswith("Read host esx7")
+    assert (found.summary.action or "").startswith("Repeat the test, and let sanpath read host esx7")
     (load,) = [missing for missing in found.unobserved if missing.what == "the load"]
     assert load.why == "no load generator and no host was read: the array's counters for esx7 stand in"
 

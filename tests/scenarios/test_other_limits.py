@@ -149,7 +149,7 @@ def test_without_the_switch_nobody_can_tell_and_the_report_says_what_would() -> 
     verdict = found.verdict
     assert (verdict.kind, verdict.grade, verdict.bottlenecks) == ("cannot_tell", "C", ())
     assert verdict.decide_with is not None
-    assert verdict.decide_with.startswith("read the switch ports")
+    assert verdict.decide_with.startswith("repeat the test, and let sanpath read the switch ports")
     assert "the fabric" in {u.what for u in found.unobserved}
     assert not any(c.entity.startswith("link:") for c in found.cleared)
     assert all(s.verdict.kind == "cannot_tell" for s in found.steps)

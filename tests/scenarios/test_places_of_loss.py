@@ -35,7 +35,7 @@ def test_loss_that_only_tcp_counts_may_be_on_any_link_of_the_path(tmp_path: Path
     assert bottleneck.kind == "retries"
     links = ["link:esx7/eth0--sw1/eth1/7", "link:sw1/eth1/1--fa1/eth0"]
     assert sorted([bottleneck.entity, *bottleneck.coincident]) == links
-    assert found.summary.verdict.startswith("One of 2 links loses I/Os")
+    assert found.summary.verdict.startswith("One of 2 links loses frames")
 
 
 def test_a_connection_that_retransmits_nothing_is_not_where_it_was_lost(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from sanpath.summary.summarise import summary
 from sanpath.topology.resolve import resolve
 from sanpath.views import first_screen
 from tests.scenarios.test_linux_storage import SERVED, load_of
+from tests.scenarios.test_paths_in_turn import over_two
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
 from tests.support.stories import STORIES, diagnosed, judged, recorded
 
@@ -63,15 +64,12 @@ def test_the_array_is_acquitted_only_where_it_was_cleared_and_is_not_blamed(name
         assert not any(b.layer.startswith("array") for b in found.verdict.bottlenecks)
 
 
-@pytest.mark.parametrize(("steps", "in_doubt"), [(("t16",), False), (("t16", "t800"), True), ((WHOLE_RUN,), True)])
-def test_a_doubt_is_told_beside_the_verdict_only_of_the_step_that_it_rests_on(
-    steps: tuple[str, ...], in_doubt: bool
-) -> None:
+@pytest.mark.parametrize("steps", [("t16",), ("t16", "t800"), (WHOLE_RUN,)])
+def test_a_slight_doubt_is_told_beside_the_verdict_only_of_the_step_that_it_rests_on(steps: tuple[str, ...]) -> None:
     found = diagnosed("published")
     assert found.verdict.from_step == "t800"
     doubt = replace(found.findings[0], role="validity", outcome="hit", severity="low", steps=steps)
     said = summary(replace(found, findings=[doubt]), resolve(recorded("published").inventory()))
-    assert ("in doubt" in (said.acquittal or "")) == in_doubt
     assert (doubt.title in (said.consequence or "")) == ("t800" in steps)
 
 
@@ -229,6 +227,37 @@ def test_a_queue_is_full_from_95_percent_of_its_slots(used: float, full: str) ->
     assert said.verdict.endswith(f"is {full}")
     assert len(said.verdict.split()) <= 12
     assert said.action == "Raise the queue depth of device sqlvm1 sda above 32"
+
+
+def test_queues_that_are_full_together_are_not_drawn_one_behind_the_other() -> None:
+    items: list[SourceEntity | SourceLink] = [SourceEntity("host", "h", "h", {"name": ("h",)})]
+    load = SourceEntity("load", "fio", "fio", {"name": ("fio",)})
+    items += [load, SourceLink("runs_on", ("load", "fio"), ("host", "h"), "its name")]
+    for name in ("sda", "sdb"):
+        items.append(SourceEntity("lun", f"h/{name}", f"h/{name}", {"name": (f"h/{name}",)}))
+        items.append(SourceLink("attached_to", ("lun", f"h/{name}"), ("host", "h"), "its name"))
+    topology, found = resolve([("test", 0, item) for item in items]), diagnosed("published")
+    link = replace(found.verdict.bottlenecks[0], wait_at=None, culprit=None)
+    bottleneck = replace(link, entity="lun:h/sda", kind="lun", coincident=("lun:h/sdb",))
+    planes = [PlaneInFlight("host_lun", lun, "read", (2, 2), admitted=2) for lun in bottleneck.elements]
+    steps = [replace(step, in_flight=replace(step.in_flight, planes=planes)) for step in found.steps]
+    limited = replace(found, verdict=replace(found.verdict, bottlenecks=(bottleneck,)), steps=steps)
+    drawn = summary(limited, topology)
+    assert [element.entity for element in drawn.path if element.role] == ["lun:h/sda"]
+    assert [element.entity for element in drawn.off_path] == ["lun:h/sdb"]
+    assert drawn.verdict == "Queues of sda and sdb on h are full (2 slots each)"
+
+
+def test_paths_used_one_at_a_time_are_marked_at_their_links(tmp_path: Path) -> None:
+    found = over_two(tmp_path, 0.51, 0.50)
+    assert found.verdict.bottlenecks[0].kind == "path_policy"
+    said = found.summary
+    assert said.verdict == "esx7 uses 2 links one at a time (51 and 50 %)"
+    marked = [element for element in (*said.path, *said.off_path) if element.role == "limits"]
+    assert {element.entity for element in marked} == set(found.verdict.bottlenecks[0].coincident)
+    assert {first_screen.role(found, element) for element in marked} == {"IN TURN"}
+    assert said.gain is not None
+    assert "not tested" in said.gain
 
 
 def test_where_nothing_is_judged_no_sentence_is_shown_twice(tmp_path: Path) -> None:

@@ -46,9 +46,9 @@ def test_a_source_that_does_not_tell_it_is_not_to_be_added(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("action", "text"),
     [
-        ("read_array", "read the array (sanpath init adds it)"),
-        ("read_host", "read host esx7 (sanpath init adds it)"),
-        ("read_switches", "read the switch ports (sanpath init adds them)"),
+        ("read_array", "repeat the test, and let sanpath read the array (sanpath init adds it)"),
+        ("read_host", "repeat the test, and let sanpath read host esx7 (sanpath init adds it)"),
+        ("read_switches", "repeat the test, and let sanpath read the switch ports (sanpath init adds them)"),
     ],
 )
 def test_what_is_no_source_is_to_be_added(tmp_path: Path, action: str, text: str) -> None:

@@ -187,7 +187,7 @@ def test_a_path_that_nobody_saw_is_drawn_as_not_seen() -> None:
     page = Page(page_of("switch_not_observed"))
     assert [a for a in page.all("path") if a.get("class") == "edge unseen"]
     assert "not measured" in page.words
-    assert "First action: Read the switch ports" in page.words
+    assert "First action: Repeat the test, and let sanpath read the switch ports" in page.words
 
 
 def test_nothing_is_fetched_and_only_the_pages_own_script_may_run(page: Page) -> None:

@@ -115,7 +115,7 @@ def test_when_nobody_can_tell_the_report_says_what_would_decide() -> None:
         markdown.render(diagnosed("switch_not_observed")),
     ):
         assert "The limit is something between sqlvm1 and fa1" in joined(report)
-        assert "First action: Read the switch ports" in joined(report)
+        assert "First action: Repeat the test, and let sanpath read the switch ports" in joined(report)
         assert re.search(r"likelihood \d\d %: something between sqlvm1 and fa1", joined(report))
         assert "healthy" not in report.lower()
 
@@ -261,25 +261,6 @@ def test_the_elements_of_a_finding_are_counted_as_what_they_are(entities: tuple[
         replace(diagnosed("published").findings[0], entity=entity, summary=entity) for entity in entities
     )
     assert f": {in_all}." in finding_text(first, [second])
-
-
-@pytest.mark.parametrize(
-    ("kind", "coincident", "is_estimated"),
-    [
-        *(("link", (), True), ("lun", (), True), ("array", (), False), ("drive", (), False)),
-        *(("path_policy", ("link:a--b",), True), ("path_policy", (), False)),
-    ],
-)
-def test_where_a_gain_is_not_known_the_command_that_estimates_it_is_named(
-    kind: str, coincident: tuple[str, ...], is_estimated: bool
-) -> None:
-    found = diagnosed("published")
-    (bottleneck,) = found.verdict.bottlenecks
-    verdict = replace(found.verdict, bottlenecks=(replace(bottleneck, kind=kind, coincident=coincident),))
-    unknown = replace(found, verdict=verdict, summary=replace(found.summary, gain=None))
-    gain = first_screen.gain_text(unknown) or ""
-    assert gain.startswith("not known")
-    assert ("sanpath whatif RECORDING --relieve" in gain) == is_estimated
 
 
 def test_the_second_line_of_what_is_gained_is_indented_like_the_first() -> None:
