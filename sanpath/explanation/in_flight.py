@@ -56,8 +56,9 @@ def _planes(facts: Facts, load: LoadFacts) -> Iterator[PlaneInFlight]:
 
 
 def _queue_depth(facts: Facts, load: LoadFacts, queue: HostQueue) -> float | None:
-    """How many I/Os of both directions the plane admits. None: no source reports it."""
-    if queue.depth is not None and queue.devices == 1:
+    """How many I/Os of both directions the plane admits: all parallel devices together, like the I/Os measured there.
+    None: no source reports it."""
+    if queue.depth is not None and (queue.devices == 1 or queue.in_slots is None):
         return queue.depth
     table = facts.tables[_QUEUES.get(queue.entity.partition(":")[0], "device")]
     rows = table.select(step=load.step, entity=queue.entity)

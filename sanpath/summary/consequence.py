@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import isclose
 from operator import attrgetter
 
@@ -13,6 +14,7 @@ from sanpath.facts.table import WHOLE_RUN
 from sanpath.summary.busy_processors import busy_words
 from sanpath.summary.names import readable
 from sanpath.summary.step_figures import block_size_words, in_flight, is_single_direction, main_direction, use_of
+from sanpath.topology.names import in_words
 from sanpath.units import count, counted, duration, iops, percent, percent_rounded
 
 _LIGHTER_RATIO = 0.7
@@ -41,18 +43,8 @@ def consequence(diagnosis: Diagnosis, step: StepResult) -> str | None:
         words += f". Between stalls it reaches {iops(stalls.ops_otherwise)}: the stalls cost {cost} of the throughput"
     if first is not None and (flat_words := _flat_words(diagnosis, step, direction)) is not None:
         words = flat_words
-    if first is not None and (foreign_share := _foreign_share(use_of(diagnosis, first.entity, direction))) >= SHARED:
-        # The test's own host may move them: in a thin pool, a mirror, a backup.
-        words += f". {percent_rounded(foreign_share)} of the link's bytes are not the test's"
-    if first is not None and (share := _share_of_other_hosts(diagnosis, first, step)) >= SHARED:
-        moved = "written to" if first.direction == "write" else "read from"
-        where = "the volume" if first.entity.startswith("volume:") else "the array"
-        words += f". Other hosts move {percent_rounded(share)} of the bytes {moved} {where}"
-    if first is not None and first.kind == "retries" and first.explains:
-        latency = result.latency_seconds.mean
-        words += f". Retries take about {duration(first.explains * latency)} of {duration(latency)}"
-    if first is not None and (also := _also_saturated(first) or _without_credit(diagnosis, first)):
-        words += f". {also}"
+    if first is not None:
+        words += "".join(f". {sentence}" for sentence in _at_the_limit(diagnosis, first, step))
     if busy := busy_words(diagnosis):
         words += f". {busy}"
     doubt = _doubt(diagnosis, step)
@@ -62,6 +54,23 @@ def consequence(diagnosis: Diagnosis, step: StepResult) -> str | None:
     if doubt:
         words += f". {doubt}"
     return f"{words}."
+
+
+def _at_the_limit(diagnosis: Diagnosis, first: Bottleneck, step: StepResult) -> Iterator[str]:
+    """Yield what was measured at the limit: the share of others, what retries take, what is saturated as well."""
+    if (foreign_share := _foreign_share(use_of(diagnosis, first.entity, first.direction))) >= SHARED:
+        # The test's own host may move them: in a thin pool, a mirror, a backup.
+        yield f"{percent_rounded(foreign_share)} of the link's bytes are not the test's"
+    if (share := _share_of_other_hosts(diagnosis, first, step)) >= SHARED:
+        moved = "written to" if first.direction == "write" else "read from"
+        where = "the volume" if first.entity.startswith("volume:") else "the array"
+        yield f"Other hosts move {percent_rounded(share)} of the bytes {moved} {where}"
+    if first.kind == "retries" and first.explains and first.direction in step.directions:
+        seen, latency = in_words(first.because[0]), step.directions[first.direction].latency_seconds.mean
+        lost = f"{duration(first.explains * latency)} of {duration(latency)}"
+        yield f"{seen[:1].upper()}{seen[1:]}: retries take {lost}"
+    if also := _also_saturated(first) or _without_credit(diagnosis, first):
+        yield also
 
 
 def _doubt(diagnosis: Diagnosis, step: StepResult) -> str:

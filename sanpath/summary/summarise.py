@@ -187,21 +187,23 @@ def _predicted_gain(diagnosis: Diagnosis, relieved: Relieved) -> str | None:
     """The likely throughput and latency without the limit, in words. None: they are too uncertain, or no gain."""
     prediction = relieved.prediction
     low, high = prediction.likely_ops_per_second or (0.0, 0.0)
-    if high > _MAX_SPREAD * low or low <= prediction.ops_per_second * (1 + FLAT):
+    if high > _MAX_SPREAD * low or low <= (1 + FLAT) * prediction.ops_per_second:
         return None
-    rate = iops(high) if high <= low * (1 + FLAT) else f"{low:,.0f} to {iops(high)}"
-    slowest = duration(prediction.kept_in_flight / low)
-    depth = outstanding(prediction.kept_in_flight)
+    gain, latency = high / prediction.ops_per_second - 1, duration(prediction.kept_in_flight / high)
     speeds = sorted({capacity.name for capacity in relieved.change.speeds.values()})
-    condition = f"if the ends support {' and '.join(speeds)}; " if speeds else ""
+    condition = f" if the ends support {' and '.join(speeds)}" if speeds else ""
     next_words = _next_words(diagnosis, prediction.entity or "", prediction.change)
-    return f"likely {rate} at {slowest} with {depth}; {condition}not tested; next limit: {next_words}"
+    rate = f"{iops(high)} at {latency} with {outstanding(prediction.kept_in_flight)}"
+    return f"about {percent_rounded(gain)} more{condition}: {rate}; not tested; next limit: {next_words}"
 
 
 def _next_words(diagnosis: Diagnosis, entity: str, change: str) -> str:
-    limiting = {each for b in diagnosis.verdict.bottlenecks if b.kind == "link" for each in b.elements}
-    if entity in limiting:
-        return f"the same link {change}"
+    limiting = {each: b.kind for b in diagnosis.verdict.bottlenecks for each in b.elements}
+    match limiting.get(entity):
+        case "link":
+            return f"the same link {change}"
+        case "path_policy":
+            return "the links themselves"
     return f"{readable(entity)} {change}".strip()
 
 

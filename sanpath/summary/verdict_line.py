@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from sanpath.diagnosis.experiment import SUSPECT_WORDS
 from sanpath.diagnosis.model import Bottleneck, Diagnosis, ElementUse, StepResult
@@ -12,7 +11,7 @@ from sanpath.summary.names import described, loss_places, noun_of, queue_names, 
 from sanpath.summary.step_figures import in_flight, use_of
 from sanpath.topology.paths import placed_loads, targets_of
 from sanpath.topology.topology import Topology
-from sanpath.units import bandwidth, count, counted, iops, join_names, percent_likely, percent_rounded
+from sanpath.units import bandwidth, count, counted, iops, percent_likely, percent_rounded
 from sanpath.verdict.model import MIN_PROBABILITY
 
 _FULL_LINK_RATIO = 0.8
@@ -156,10 +155,8 @@ def _bottleneck(diagnosis: Diagnosis, topology: Topology, first: Bottleneck, ste
             alone = _fitting(f"Queue of {name} is {full}{slots}", f"Queue of {name} is {full}")
             if names == name:
                 return alone
-            together = _fitting(f"Queues of {names} are full", alone)
-            are_alike = {_fullness(replace(first, entity=each), step) for each in first.elements} == {(full, slots)}
-            each_words = f"Queues of {names} are {full}{slots[:-1]} each)"
-            return _fitting(each_words, together) if slots and are_alike else together
+            together = f"Queues of {names} are {full}"
+            return _fitting(f"{together}{slots}", _fitting(together, alone))
         case "drive" if first.coincident:
             also = counted(len(first.coincident), "other")
             return f"Drive {with_owner(first.entity)} and {also} are saturated ({first.direction})"
@@ -174,11 +171,11 @@ def _in_turn(diagnosis: Diagnosis, first: Bottleneck) -> str:
     ends = [link.removeprefix("link:").partition("--")[0] for link in first.coincident]
     hosts = {end.partition("/")[0] for end in ends if "/" in end}
     uses = [use_of(diagnosis, link, first.direction) for link in first.coincident]
-    ratios = [f"{use.utilisation:.0%}"[:-1] for use in uses if use is not None and use.utilisation is not None]
+    ratios = [percent_rounded(use.utilisation) for use in uses if use is not None and use.utilisation is not None]
     if len(hosts) != 1:
         return "The paths are used one at a time, not side by side"
-    text = f"{hosts.pop()} uses {counted(len(first.coincident), 'link')} one at a time"
-    return _fitting(f"{text} ({join_names(ratios)} %)", text) if len(ratios) == len(ends) else text
+    text = f"{hosts.pop()} alternates between {counted(len(first.coincident), 'link')}"
+    return _fitting(f"{text} ({' + '.join(ratios)} utilised)", text) if len(ratios) == len(ends) else text
 
 
 def _device(topology: Topology, first: Bottleneck) -> str:

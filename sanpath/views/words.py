@@ -61,9 +61,9 @@ FROM_STEP = "of the steps with the highest throughput, the one with the most out
 FROM_SLOWER_STEP = "not the one with the highest throughput, but the one that shows best what limits"
 
 GRADES = {
-    grade: f"{rank} of A, B and C, right in at least {100 * least:g} of 100 simulated tests"
-    for rank, (grade, least) in zip(("highest", "middle"), MIN_PROBABILITY.items(), strict=True)
-} | {"C": "lowest of A, B and C, other explanations are not ruled out"}
+    grade: f"{rank}, right in at least {100 * least:g} of 100 simulated tests"
+    for rank, (grade, least) in zip(("high", "medium"), MIN_PROBABILITY.items(), strict=True)
+} | {"C": "low, other explanations are not ruled out"}
 """The meaning of a grade."""
 
 _DEVICE_LAYERS = ("guest", "host")
@@ -80,12 +80,12 @@ def grade_meaning(diagnosis: Diagnosis) -> str:
     if verdict.kind == "cannot_tell":
         first = next(iter(verdict.suspects), None)
         if first is not None and first.verdict == "cannot_tell" and first.probability >= NAMED:
-            return "the most likely place of the limit was not read"
-        return "no explanation is likely enough for a verdict"
+            return "low, the most likely place of the limit was not read"
+        return "low, no explanation is likely enough for a verdict"
     if (windows := _too_few_windows(diagnosis)) is None:
         return GRADES[verdict.grade]
     complete = counted(windows, "complete window")
-    return f"lowest of A, B and C: the slowest source has {complete} in the step, {MIN_WINDOWS} are needed"
+    return f"low, with {complete} of the slowest source in the step ({MIN_WINDOWS} are needed)"
 
 
 def _too_few_windows(diagnosis: Diagnosis) -> int | None:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
+from pathlib import Path
 
 import pytest
 
+from sanpath.recording.reading.recording import Recording
 from sanpath.views import json as written
-from tests.support.stories import diagnosed
+from sanpath_lab.generator import draw
+from sanpath_testbed.record import record
+from tests.support.stories import diagnosed, judged
 
 
 def test_every_plane_has_what_is_in_flight_beside_what_it_lets_through() -> None:
@@ -35,3 +40,15 @@ def test_a_program_finds_it_beside_the_step() -> None:
     account = json.loads(written.render(diagnosed("published")))["steps"][0]["in_flight"]
     assert account["configured"] == 16
     assert {"plane", "entity", "direction", "measured", "admitted", "others"} == set(account["planes"][0])
+
+
+@pytest.mark.parametrize("seed", [89121, 89131, 89134])
+def test_no_plane_holds_more_than_it_admits(tmp_path: Path, seed: int) -> None:
+    """Devices that carry a load together are counted together, and so are their slots."""
+    record(draw(seed), tmp_path / "r.sanpath")
+    for step in judged(Recording(tmp_path / "r.sanpath")).steps:
+        held: defaultdict[str, float] = defaultdict(float)
+        for plane in step.in_flight.planes:
+            held[plane.plane] += plane.measured[0]
+        slots = {plane.plane: plane.admitted for plane in step.in_flight.planes if plane.admitted is not None}
+        assert all(held[name] <= 1.05 * admitted for name, admitted in slots.items()), step.in_flight

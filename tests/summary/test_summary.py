@@ -239,23 +239,23 @@ def test_queues_that_are_full_together_are_not_drawn_one_behind_the_other() -> N
     topology, found = resolve([("test", 0, item) for item in items]), diagnosed("published")
     link = replace(found.verdict.bottlenecks[0], wait_at=None, culprit=None)
     bottleneck = replace(link, entity="lun:h/sda", kind="lun", coincident=("lun:h/sdb",))
-    planes = [PlaneInFlight("host_lun", lun, "read", (2, 2), admitted=2) for lun in bottleneck.elements]
+    planes = [PlaneInFlight("host_lun", "lun:h/sda", "read", (4, 4), admitted=4)]
     steps = [replace(step, in_flight=replace(step.in_flight, planes=planes)) for step in found.steps]
     limited = replace(found, verdict=replace(found.verdict, bottlenecks=(bottleneck,)), steps=steps)
     drawn = summary(limited, topology)
     assert [element.entity for element in drawn.path if element.role] == ["lun:h/sda"]
     assert [element.entity for element in drawn.off_path] == ["lun:h/sdb"]
-    assert drawn.verdict == "Queues of sda and sdb on h are full (2 slots each)"
+    assert drawn.verdict == "Queues of sda and sdb on h are full (4 slots)"
 
 
 def test_paths_used_one_at_a_time_are_marked_at_their_links(tmp_path: Path) -> None:
     found = over_two(tmp_path, 0.51, 0.50)
     assert found.verdict.bottlenecks[0].kind == "path_policy"
     said = found.summary
-    assert said.verdict == "esx7 uses 2 links one at a time (51 and 50 %)"
+    assert said.verdict == "esx7 alternates between 2 links (51 % + 50 % utilised)"
     marked = [element for element in (*said.path, *said.off_path) if element.role == "limits"]
     assert {element.entity for element in marked} == set(found.verdict.bottlenecks[0].coincident)
-    assert {first_screen.role(found, element) for element in marked} == {"IN TURN"}
+    assert {first_screen.role(found, element) for element in marked} == {"TAKES TURNS"}
     assert said.gain is not None
     assert "not tested" in said.gain
 

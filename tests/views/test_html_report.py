@@ -113,7 +113,7 @@ def test_the_first_screen_is_read_first_and_then_what_people_ask(page: Page) -> 
         "Expected gain:",
         "Verify",
         "All actions",
-        "confidence A: highest of A, B and C, right in at least",
+        "confidence A: high, right in at least",
         "Where the 128 ms go",
         "Evidence for link-full",
         "What was not measured",

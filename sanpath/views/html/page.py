@@ -23,7 +23,7 @@ from sanpath.views.step_notes import step_notes
 
 _MAX_UNFOLDED = 12
 """Maximum links and cleared elements that are shown unfolded: a fabric has hundreds."""
-_MAX_NAMES = 3
+_MAX_NAMES = 6
 """Maximum names in the note of a fold."""
 _MAX_ROWS = 400
 """Maximum rows of a table: for thousands of ports, the JSON is better suited."""
