@@ -45,7 +45,7 @@ def test_a_program_finds_it_beside_the_step() -> None:
 @pytest.mark.parametrize("seed", [89121, 89131, 89134])
 def test_no_plane_holds_more_than_it_admits(tmp_path: Path, seed: int) -> None:
     """Devices that carry a load together are counted together, and so are their slots."""
-    record(draw(seed), tmp_path / "r.sanpath")
+    record(draw(seed).scenario, tmp_path / "r.sanpath")
     for step in judged(Recording(tmp_path / "r.sanpath")).steps:
         held: defaultdict[str, float] = defaultdict(float)
         for plane in step.in_flight.planes:
