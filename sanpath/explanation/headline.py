@@ -30,7 +30,7 @@ _SENTENCES = {
 _NAMED = 2
 """Number of places named of those that may have lost I/Os."""
 _MOSTLY_FOREIGN_RATIO = 0.5
-"""Share of a link's bytes from which other hosts fill the link."""
+"""Share of a link's bytes from which other I/O fills the link."""
 
 
 def with_headline(
@@ -127,7 +127,7 @@ def _bottleneck_headline(
         element = "it" if other.limiter == judgement.limiter else f"{other.limiter}"
         sentence += f"; in the {other.load.direction} direction {element} is saturated as well"
     if rows and (foreign := number(rows[0], "foreign_ratio")) > _MOSTLY_FOREIGN_RATIO:
-        return f"{sentence}; {percent(foreign)} of its bytes are not the test's: other hosts fill it; {law}."
+        return f"{sentence}; {percent(foreign)} of its bytes are not the test's: other I/O fills it; {law}."
     if rows and (foreign := number(rows[0], "foreign_ratio")) > SHARED:
         available = bottleneck.ceiling_bytes_per_second
         sentence += f"; {percent(foreign)} of its bytes are not the test's"

@@ -47,7 +47,7 @@ def step_cells(step: StepResult) -> list[list[str]]:
 STEP_HEADER = ("step", "direction", "outstanding", "IOPS", "payload", "latency", "I/Os÷IOPS", "verdict")
 
 
-ELEMENT_HEADER: Sequence[str] = ("link", "speed", "direction", "utilisation", "counted", "share", "other hosts")
+ELEMENT_HEADER: Sequence[str] = ("link", "speed", "direction", "utilisation", "counted", "share", "other I/O")
 
 
 def element_cells(diagnosis: Diagnosis) -> list[list[str]]:

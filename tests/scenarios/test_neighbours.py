@@ -146,7 +146,7 @@ def test_a_link_that_others_fill_is_named_and_not_called_the_test_s_own_queue(cr
     (bottleneck,) = verdict.bottlenecks
     assert (bottleneck.entity, verdict.kind) == (ARRAY_LINK, "bottleneck")
     assert verdict.grade == "A"
-    assert "89.8 % of its bytes are not the test's: other hosts fill it" in verdict.headline
+    assert "89.8 % of its bytes are not the test's: other I/O fills it" in verdict.headline
     assert "the load's own queue" not in verdict.headline
     assert not any("another host on this link: none" in line for line in bottleneck.overturn_if)
     assert use(crowded, HOST_LINK).foreign_bytes_per_second == pytest.approx(0, abs=1)
@@ -176,7 +176,7 @@ def test_half_of_the_bytes_are_not_most_of_them(tmp_path: Path) -> None:
             array={"read": AtArray(0.0004, san=0.003, others=0.4 * X)},
         )
     verdict = judged(san.write()).verdict
-    assert "other hosts fill it" not in verdict.headline
+    assert "other I/O fills it" not in verdict.headline
     assert "the load's own queue" in verdict.headline
     assert any("is not the test's" in line for line in verdict.bottlenecks[0].because)
 

@@ -74,14 +74,14 @@ def _rows_of_limits(verdict: ShownVerdict) -> Iterator[Row]:
 
 
 def _remarks(use: ElementUse, limits: bool, culprit: bool) -> str:
-    """Whether it limits, its speed and rate, and the traffic of other hosts."""
+    """Whether it limits, its speed and rate, and the bytes that are not the test's."""
     remarks = ["CULPRIT" if culprit else "LIMITS"] if limits else []
     if use.on_loaded_path is not True:
         remarks.append("not on the path" if use.on_loaded_path is False else "perhaps not on the path")
     remarks += [use.speed] if use.speed else []
     remarks += [bandwidth(use.bytes_per_second)] if use.bytes_per_second is not None else []
     if use.foreign_bytes_per_second:
-        remarks.append(f"other hosts {bandwidth(use.foreign_bytes_per_second)}")
+        remarks.append(f"other I/O {bandwidth(use.foreign_bytes_per_second)}")
     return " ".join(remarks)
 
 
