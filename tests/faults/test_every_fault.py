@@ -37,7 +37,7 @@ a result file holds no result    recorder/importing/test_import.py::test_a_file_
 port aliases with markup         faults/test_port_aliases.py::test_a_report_is_plain
 fio fails                        recorder/test_fio_run.py::test_a_fio_that_fails_is_exit_code_4_and_says_its_own
 fio is killed                    faults/test_load_dies.py::test_a_fio_that_is_killed_is_exit_code_4_and_leaves_no_job_behind
-fio prints noise                 collectors/fio/test_reader.py::test_nonsense_around_documents_never_stops_the_reader
+fio prints noise                 collectors/fio/test_load_reader.py::test_nonsense_around_documents_never_stops_the_reader
 a load outlives its parent       recorder/test_load_command.py::test_processes_that_a_killed_load_leaves_behind_are_ended
 the recorder is killed           recorder/test_signals.py::test_a_killed_recorder_loses_the_last_flush_at_most
 the screen is killed             recorder/test_signals.py::test_the_test_goes_on_when_the_screen_is_killed

@@ -25,7 +25,7 @@ from sanpath_collectors.brocade_rest import inventory, parse
 from sanpath_collectors.brocade_rest.config import BrocadeRestConfig
 from sanpath_collectors.brocade_rest.rest import ClosedError, Rest
 from sanpath_collectors.snmp_switch import logins, zones
-from sanpath_collectors.snmp_switch.changes import Changes, Uptime
+from sanpath_collectors.snmp_switch.events import Changes, Uptime
 from sanpath_collectors.snmp_switch.ports import Port
 from sanpath_collectors.snmp_switch.ports import inventory as port_items
 from sanpath_collectors.snmp_switch.profile import devices

@@ -24,7 +24,7 @@ from sanpath_collectors.cisco_nxapi import inventory, parse
 from sanpath_collectors.cisco_nxapi.config import CiscoNxapiConfig
 from sanpath_collectors.cisco_nxapi.nxapi import Nxapi
 from sanpath_collectors.snmp_switch import logins, zones
-from sanpath_collectors.snmp_switch.changes import Changes, Uptime
+from sanpath_collectors.snmp_switch.events import Changes, Uptime
 from sanpath_collectors.snmp_switch.ports import Port
 from sanpath_collectors.snmp_switch.ports import inventory as port_items
 from sanpath_collectors.snmp_switch.profile import devices

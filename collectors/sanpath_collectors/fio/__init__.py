@@ -7,8 +7,8 @@ COLLECTOR = Spec(
     name="fio",
     title="fio: live from its status output, or its results and logs",
     tables=(LOAD, LOG, LUN),
-    load="sanpath_collectors.fio.collector:FioReader",
-    result="sanpath_collectors.fio.result:FioResult",
+    load="sanpath_collectors.fio.load_reader:FioLoad",
+    result="sanpath_collectors.fio.reader:FioResult",
     result_endings=(".log", ".json", ".txt", ".out"),
     commands=("fio",),
 )

@@ -27,10 +27,10 @@ from sanpath.plugin import (
 from sanpath_collectors.flasharray import inventory, parse
 from sanpath_collectors.flasharray.config import FlashArrayConfig
 from sanpath_collectors.flasharray.endpoints import CONSEQUENCES, ONE_SECOND, PARAMETERS
+from sanpath_collectors.flasharray.events import Watch
 from sanpath_collectors.flasharray.release import total_includes_queue_time
 from sanpath_collectors.flasharray.rest import EndpointClosedError, Rest, Session
 from sanpath_collectors.flasharray.tables import ARRAY_PORT, HOST, PERFORMANCE_FIELDS, VOLUME
-from sanpath_collectors.flasharray.watch import Watch
 
 _FIRST_POLL_MILLISECONDS = 5_000  # period of the first poll
 _GAP_MILLISECONDS = 2_000  # a larger distance between samples means that some are missing

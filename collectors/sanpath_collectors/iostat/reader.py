@@ -24,13 +24,13 @@ from sanpath.plugin import (
     text_of,
     warning,
 )
-from sanpath_collectors.iostat.counters import Counters, choose_rates
 from sanpath_collectors.iostat.directions import lacks_directions, split_operations
 from sanpath_collectors.iostat.parse import TITLE, TextReports, parse_header
 from sanpath_collectors.iostat.parse_json import JsonReports
 from sanpath_collectors.iostat.parse_sar import SarReports, parse_mean_header
 from sanpath_collectors.iostat.parse_sar import parse_header as parse_sar_header
 from sanpath_collectors.iostat.ports import estimate_link_speed
+from sanpath_collectors.iostat.rates_to_counters import Counters, choose_rates
 from sanpath_collectors.iostat.report import Report, Values, busiest_core, busy_ratio, unanswered
 from sanpath_collectors.iostat.stacks import Traffic, is_map
 from sanpath_collectors.iostat.tables import HBA, HOST, LUN, Rate

@@ -10,8 +10,8 @@ from urllib.parse import quote
 
 from sanpath_collectors.kubernetes import parse
 from sanpath_collectors.kubernetes.api import Api, ForbiddenError
+from sanpath_collectors.kubernetes.cloud_limits import default_parameters
 from sanpath_collectors.kubernetes.drivers import backing
-from sanpath_collectors.kubernetes.limits import default_parameters
 from sanpath_collectors.kubernetes.objects import child, quantity, strings, text
 from sanpath_collectors.kubernetes.parse import Mount, Node, Pod, Target, Volume
 

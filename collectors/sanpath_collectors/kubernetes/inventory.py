@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from sanpath.plugin import SourceEntity, SourceLink, without_none
-from sanpath_collectors.kubernetes import limits
+from sanpath_collectors.kubernetes import cloud_limits
 from sanpath_collectors.kubernetes.cluster import Snapshot
 from sanpath_collectors.kubernetes.drivers import Backing
 from sanpath_collectors.kubernetes.parse import Node, Pod, Target, Volume
@@ -75,7 +75,7 @@ def _items(snapshot: Snapshot, arrays: Mapping[str, str]) -> Iterator[Item]:
 
 
 def _node(node: Node) -> SourceEntity:
-    limit = limits.instance_limit(node.provider_id, node.instance_type)
+    limit = cloud_limits.instance_limit(node.provider_id, node.instance_type)
     attributes = {
         "os": f"Linux {node.kernel}" if node.kernel else None,
         "cores": node.cores,
@@ -147,11 +147,11 @@ def _lun(lun: str, node: Node, behind: Backing, volume: Volume) -> SourceEntity:
 
 def _volume(behind: Backing, volume: Volume) -> Iterator[Item]:
     """Yield a volume that no identifier joins to an array, with the limits of its class, and its array."""
-    cloud = limits.cloud_of(behind.driver)
-    limit = limits.volume_limit(behind.driver, volume.parameters, volume.size_bytes)
+    cloud = cloud_limits.cloud_of(behind.driver)
+    limit = cloud_limits.volume_limit(behind.driver, volume.parameters, volume.size_bytes)
     attributes = {
         "cloud": cloud.key if cloud is not None else None,
-        "volume_type": limits.volume_type(behind.driver, volume.parameters) or None,
+        "volume_type": cloud_limits.volume_type(behind.driver, volume.parameters) or None,
         "size_bytes": volume.size_bytes,
         "qos_ops_per_second": limit.ops_per_second,
         "qos_bytes_per_second": limit.bytes_per_second,

@@ -12,7 +12,7 @@ from sanpath_collectors.linux_host.paths import HostPath, is_map, lun_of, paths_
 from sanpath_collectors.linux_host.snapshot import Snapshot
 from sanpath_collectors.linux_host.tcp.connections import ConnectionFilter
 from sanpath_collectors.linux_host.tcp.ss import end_point
-from sanpath_collectors.linux_host.tcp.view import SERVICES
+from sanpath_collectors.linux_host.tcp.storage_connections import SERVICES
 
 _FILES: Mapping[str, Sequence[str]] = {
     "/proc": ("diskstats", "stat", "meminfo", "sys/kernel/osrelease"),

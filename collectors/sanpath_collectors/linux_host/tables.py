@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from sanpath.plugin import Column, Table
 from sanpath_collectors.linux_host.cgroups.files import COUNTERS, LIMITS, PRESSURE
 from sanpath_collectors.linux_host.cgroups.processors import CPU_COUNTERS, QUOTA
-from sanpath_collectors.linux_host.tcp import view as tcp_view
+from sanpath_collectors.linux_host.tcp import storage_connections
 
 _MICROSECONDS, _MILLISECONDS = 1e-6, 1e-3
 _SECTOR_BYTES = 512  # independent of the device's sector size (Documentation/admin-guide/iostats.rst)
@@ -102,7 +102,7 @@ HBA = Table(
 
 PATH = Table("path", (Column("path_usable"),))
 
-TCP_CONNECTION = tcp_view.table(sends="write")
+TCP_CONNECTION = storage_connections.table(sends="write")
 """An initiator sends the data of writes, and receives the data of reads."""
 
 CGROUP = Table(

@@ -8,7 +8,7 @@ from sanpath.plugin import Column, Table
 from sanpath_collectors.linux_host.tables import DISKSTATS as LUN_FIELDS
 from sanpath_collectors.linux_host.tables import FC_STATISTICS as HBA_FILES
 from sanpath_collectors.linux_host.tables import HOST, LUN, NET_DEV
-from sanpath_collectors.linux_host.tcp import view as tcp_view
+from sanpath_collectors.linux_host.tcp import storage_connections
 
 _BLOCK = tuple(f"{quantity}_{d}_total" for quantity in ("ops", "bytes", "latency_seconds") for d in ("read", "write"))
 _PORT = (
@@ -47,5 +47,5 @@ CONTROLLER = Table("controller", tuple(column for column in HOST.columns if colu
 
 ARRAY_PORT = Table("array_port", tuple(Column(metric, 64) for metric in _PORT))
 
-TCP_CONNECTION = tcp_view.table(sends="read")
+TCP_CONNECTION = storage_connections.table(sends="read")
 """A target sends the data of reads, and receives the data of writes."""

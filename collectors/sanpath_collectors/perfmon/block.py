@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
 from sanpath_collectors.perfmon.pdh import MAX_VALUE, parse_day
-from sanpath_collectors.perfmon.sums import Matrix, Times
+from sanpath_collectors.perfmon.rates_to_counters import Matrix, Times
 
 _QUOTE, _NEWLINE, _RETURN = b'"\n\r'
 _SIGNS = np.frombuffer(b"MM/DD/YYYY HH:MM:SS.ffffff", np.uint8)

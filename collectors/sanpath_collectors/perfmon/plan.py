@@ -14,7 +14,7 @@ import numpy as np
 from sanpath.plugin import CollectorError, Failure, Rows, SourceEntity, SourceLink, Table
 from sanpath_collectors.perfmon.block import Block
 from sanpath_collectors.perfmon.pdh import CounterPath, parse_counter_path, parse_numbers
-from sanpath_collectors.perfmon.sums import GAP_US, Matrix, Series, Term, Values
+from sanpath_collectors.perfmon.rates_to_counters import GAP_US, Matrix, Series, Term, Values
 
 _MAX_MACHINES = 1000
 """Largest number of machines. Each takes a hundred times the memory of its name."""

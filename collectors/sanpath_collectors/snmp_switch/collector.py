@@ -17,11 +17,11 @@ from sanpath.plugin import (
     SourceLink,
 )
 from sanpath_collectors.snmp_switch import parse
-from sanpath_collectors.snmp_switch.changes import Changes
 from sanpath_collectors.snmp_switch.check import check
 from sanpath_collectors.snmp_switch.column_reader import SYS_NAME, SYS_UPTIME, read
 from sanpath_collectors.snmp_switch.config import SnmpSwitchConfig
 from sanpath_collectors.snmp_switch.device import Device, discover, read_inventory
+from sanpath_collectors.snmp_switch.events import Changes
 from sanpath_collectors.snmp_switch.plan import Plan, PortCells, cells_by_port
 
 

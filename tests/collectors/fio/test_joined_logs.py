@@ -15,7 +15,7 @@ from sanpath.diagnosis.model import Diagnosis
 from sanpath.plugin import Rows
 from sanpath.recorder.importing.file import ImportedFile
 from sanpath.recording.reading.recording import Recording
-from sanpath_collectors.fio.result import FioResult
+from sanpath_collectors.fio.reader import FioResult
 from tests.collectors.fio.printed import Reported
 from tests.collectors.fio.test_logs import EPOCH_MS, lines, raw
 

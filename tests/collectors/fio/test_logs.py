@@ -14,7 +14,7 @@ import pytest
 from sanpath.recorder.importing.file import ImportedFile
 from sanpath.recording.writing.writer import Writer
 from sanpath_collectors.fio.buckets import bucket_limits, bucket_middle, lower_limit, upper_bounds
-from sanpath_collectors.fio.result import FioResult
+from sanpath_collectors.fio.reader import FioResult
 from tests.collectors.fio.printed import Reported, refusal
 
 EPOCH_MS = 1_800_000_000_000

@@ -1,247 +1,457 @@
-"""Steps from counters, the command that fio is started with, and output that no fio would write."""
+"""What `sanpath import` makes of documents and text that fio has printed."""
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import json
-from math import ceil
+import re
+from collections.abc import Iterator
 from pathlib import Path
-from random import Random
+from typing import Any
 
 import pytest
 
-from sanpath.errors import UsageError
-from sanpath.plugin import Event, Item, Rows, SourceEntity
+from sanpath.plugin import CollectorError, Event, Rows
 from sanpath.recording.writing.writer import Writer
-from sanpath_collectors.fio.collector import FioReader
-from tests.collectors.fio.printed import HOSTILE, SECOND, START, Reported, direction, document, job, places, replaced
+from sanpath_collectors.fio.reader import FioResult
+from tests.collectors.fio.printed import (
+    HOSTILE,
+    START,
+    Reported,
+    client_document,
+    direction,
+    document,
+    job,
+    on,
+    places,
+    refusal,
+    replaced,
+    terse,
+)
+
+LIBAIO = {"ioengine": "libaio", "direct": "1", "rw": "randread", "bs": "4k"}
 
 
-def read(documents: dict[float, bytes], end: float) -> list[Item]:
-    reader = FioReader()
-    items: list[Item] = []
-    for at, output in documents.items():
-        items += reader.feed(output, START + round(at * SECOND))
-    items += reader.finish(START + round(end * SECOND))
-    return items
+def series(*moments: float, depth: str = "8", group: int = 0) -> bytes:
+    """Documents of a job that began at 0 and does 1000 reads a second."""
+    jobs = [job("a", group, round(1000 * at), round(1000 * at), iodepth=depth, **LIBAIO) for at in moments]
+    return b"".join(document(at, one) for at, one in zip(moments, jobs, strict=True))
 
 
-def steps(items: list[Item]) -> list[tuple[str, str, float]]:
-    return [(i.name, str(i.detail["step"]), (i.seen - START) / SECOND) for i in items if isinstance(i, Event)]
+def test_a_document_alone_is_one_figure_for_the_whole_step() -> None:
+    reported = Reported.of_report(series(4))
+    assert reported.clock == "utc"
+    assert reported.steps == [("step-begin", "a", 0.0), ("step-end", "a", 4.0)]
+    assert reported.summaries == [True]
+    assert reported.moments == {"f/a": [0.0, 4.0]}
+    assert reported.column("f/a", "ops_read_total") == [0, 4000]
 
 
-def test_a_stonewall_ends_one_step_when_it_was_idle_and_begins_the_next() -> None:
-    # The first group ends at 2.4 s: at 3 s its run time has grown by 0.4 s only.
-    items = read(
-        {
-            1: document(1, job("a", 0, 100, 1000), job("b", 1, 0)),
-            2: document(2, job("a", 0, 200, 2000), job("b", 1, 0)),
-            3: document(3, job("a", 0, 240, 2400), job("b", 1, 0)),
-            4: document(4, job("a", 0, 240, 2400), job("b", 1, 70, 700)),
-            5: document(5, job("a", 0, 240, 2400), job("b", 1, 170, 1700)),
-        },
-        end=5.2,
-    )
-    assert steps(items) == [
-        ("step-begin", "a", 1.0),
-        ("step-end", "a", 2.4),
-        ("step-begin", "b", 4.0),
-        ("step-end", "b", 5.0),
+def test_several_documents_are_a_series_that_begins_with_zeros() -> None:
+    reported = Reported.of_report(series(0.5, 1.5, 2.5))
+    assert reported.summaries == [False]
+    assert reported.moments == {"f/a": [0.0, 0.5, 1.5, 2.5]}
+    assert reported.column("f/a", "ops_read_total") == [0, 500, 1500, 2500]
+    assert reported.reported("step-begin", "offered") == [8]
+
+
+def test_the_last_document_may_be_there_twice() -> None:
+    reported = Reported.of_report(series(4), document(4.01, job("a", 0, 4000, 4000, iodepth="8", **LIBAIO)))
+    assert reported.summaries == [True]
+    assert reported.moments == {"f/a": [0.0, 4.0]}
+
+
+def test_groups_of_one_document_lie_one_after_the_other() -> None:
+    jobs = [job("a", 0, 100, 3000), job("b", 1, 100, 2000, ramp_time="1"), job("c", 2, 100, 1000)]
+    reported = Reported.of_report(document(10, *(one | {"elapsed": 8} for one in jobs)))
+    assert reported.steps == [
+        # The second group's ramp is not in its figures, nor in its step.
+        ("step-begin", "a", 3.0),
+        ("step-end", "a", 6.0),
+        ("step-begin", "b", 7.0),
+        ("step-end", "b", 9.0),
+        ("step-begin", "c", 9.0),
+        ("step-end", "c", 10.0),
+    ]
+    assert reported.reported("step-begin", "group") == [0, 1, 2]
+
+
+def test_groups_that_cannot_have_run_in_turn_ran_at_the_same_time() -> None:
+    jobs = [job("a", 0, 100, 6000), job("b", 1, 100, 6000)]
+    reported = Reported.of_report(document(10, *(one | {"elapsed": 7} for one in jobs)))
+    assert {moment for name, _, moment in reported.steps if name == "step-begin"} == {4.0}
+
+
+def test_a_job_says_itself_when_it_was_started() -> None:
+    outcome = {"job_start": START // 1000 + 2000}
+    jobs = [job("a", 0, 100, 3000) | outcome, job("b", 1, 100, 2000)]
+    assert Reported.of_report(document(10, *jobs)).steps[:2] == [("step-begin", "a", 2.0), ("step-end", "a", 5.0)]
+
+
+def test_a_group_seen_with_one_status_of_several_is_one_figure() -> None:
+    parts = [
+        document(1, job("a", 0, 1000, 1000), job("b", 1, 0)),
+        document(2, job("a", 0, 2000, 2000), job("b", 1, 0)),
+        document(3.2, job("a", 0, 2000, 2000), job("b", 1, 500, 500)),
+    ]
+    reported = Reported.of_report(*parts)
+    assert reported.steps == [
+        ("step-begin", "a", 0.0),
+        ("step-end", "a", 2.0),
+        ("step-begin", "b", 2.7),
+        ("step-end", "b", 3.2),
+    ]
+    assert reported.summaries == [False, True]
+
+
+def test_a_job_without_latencies_has_none_instead_of_zero() -> None:
+    one = job("a", 0, 0, 0, disable_lat="1") | {"read": direction(1000, 1000, ramp=True)}
+    assert Reported.of_report(document(1, one)).column("f/a", "latency_seconds_read_total") == [0, None]
+
+
+def test_runs_that_were_appended_to_one_file_are_runs_of_their_own() -> None:
+    first, second = series(4, depth="1"), series(4, depth="8")
+    later = document(9, job("a", 0, 9000, 4000, iodepth="8", **LIBAIO))
+    reported = Reported.of_report(first, later)
+    assert reported.steps == [
+        ("step-begin", "a", 0.0),
+        ("step-end", "a", 4.0),
+        ("step-begin", "a", 5.0),
+        ("step-end", "a", 9.0),
+    ]
+    assert reported.reported("step-begin", "loads") == ["f/a", "f/a (2)"]
+    assert reported.reported("step-begin", "group") == [0, 1]
+    assert reported.entities["f/a"]["in_flight_configured"] == 1
+    assert reported.entities["f/a (2)"]["in_flight_configured"] == 8
+    assert Reported.of_report(second).reported("step-begin", "offered") == [8]
+
+
+def test_the_same_job_run_again_is_told_from_a_later_status() -> None:
+    # More was done in the same run time, which began after the first document was written.
+    again = document(9, job("a", 0, 5000, 4000, iodepth="8", **LIBAIO))
+    assert Reported.of_report(series(4), again).reported("step-begin", "group") == [0, 1]
+
+
+def test_a_job_that_ends_before_the_others_of_its_group_counts_until_the_end() -> None:
+    reported = Reported.of_report(document(10, job("short", 0, 1000, 2000), job("long", 0, 10000, 10000)))
+    assert reported.moments == {"f/short": [0.0, 2.0, 10.0], "f/long": [0.0, 10.0]}
+    assert reported.warnings == ["uneven-jobs"]
+    assert reported.reported("data-warning", "text") == [
+        "short ended 8 s before others of its group: fewer I/Os were outstanding then"
     ]
 
 
-def test_jobs_of_a_group_that_has_not_begun_give_no_samples() -> None:
-    items = read({1: document(1, job("a", 0, 100, 1000), job("b", 1, 0))}, end=2)
-    assert [row.entity for row in items if isinstance(row, Rows)] == [["fio/a"]]
+def test_a_job_that_starts_late_counts_from_its_own_start() -> None:
+    parts = [
+        document(1, job("a", 0, 1000, 1000), job("late", 0, 0)),
+        document(3, job("a", 0, 3000, 3000), job("late", 0, 500, 500)),
+    ]
+    assert Reported.of_report(*parts).moments["f/late"] == [2.5, 3.0]
 
 
-def test_what_is_offered_is_the_sum_over_the_jobs_of_the_group() -> None:
-    items = read(
-        {
-            1: document(
-                1,
-                job("a", 0, 10, 1000, ioengine="libaio", iodepth="8", numjobs="2"),
-                job("b", 0, 10, 1000, ioengine="psync", iodepth="8", numjobs="4", bs="64k"),
-            )
-        },
-        end=2,
-    )
-    begin = next(item for item in items if isinstance(item, Event))
-    assert begin.detail["offered"] == 8 * 2 + 1 * 4
-    assert begin.detail["block_bytes"] is None
-    assert begin.detail["loads"] == "fio/a,fio/b"
+def test_a_job_that_starts_after_another_has_ended_counts_from_its_own_start() -> None:
+    def at(moment: float, short: int, late: int, runtime_ms: int) -> bytes:
+        return document(moment, job("a", 0, short, 2000), job("late", 0, late, runtime_ms))
+
+    reported = Reported.of_report(at(2, 1000, 0, 0), at(9, 1000, 500, 500), at(10, 1000, 1500, 1500))
+    assert reported.moments["f/late"] == [8.5, 9.0, 10.0]
 
 
-def test_a_group_that_stands_for_different_jobs_says_that_its_concurrency_is_not_known() -> None:
-    # Two processes have run for a second each, and the options tell of one.
-    mixed = job("a", 0, 10, 1000, iodepth="8", ioengine="libaio", bs="64k") | {"job_runtime": 2000}
-    items = read(
-        {1: document(1, mixed), 2: document(2, mixed | {"read": direction(20, 2000), "job_runtime": 4000})}, end=3
-    )
-    events = [item for item in items if isinstance(item, Event)]
-    assert [e.detail["code"] for e in events if e.name == "data-warning"] == ["mixed-jobs"]
-    begin = next(event for event in events if event.name == "step-begin")
-    assert (begin.detail["offered"], begin.detail["block_bytes"]) == (None, None)
-    node = next(item for item in items if isinstance(item, SourceEntity) and item.local_id == "fio/a")
-    assert "in_flight_configured" not in node.attributes
-    assert all(
-        value is None for row in items if isinstance(row, Rows) for value in row.values["in_flight_configured"]
-    )
+def test_a_comma_in_a_name_does_not_part_it() -> None:
+    reported = Reported.of_report(document(2, job("4k,read", 0, 10, 2000)))
+    assert reported.reported("step-begin", "loads") == list(reported.rows) == ["f/4k;read"]
 
 
-def test_a_group_of_processes_of_one_job_is_not_taken_for_different_jobs() -> None:
-    grouped = job("a", 0, 10, 1000, iodepth="8", ioengine="libaio", numjobs="3") | {"job_runtime": 2990}
-    items = read({1: document(1, grouped)}, end=2)
-    begin = next(item for item in items if isinstance(item, Event) and item.name == "step-begin")
-    assert begin.detail["offered"] == 24
+def test_processes_of_one_job_are_told_apart() -> None:
+    reported = Reported.of_report(document(2, job("a", 0, 10, 2000, numjobs="2"), job("a", 0, 20, 2000, numjobs="2")))
+    assert reported.column("f/a", "ops_read_total") == [0, 10]
+    assert reported.column("f/a#2", "ops_read_total") == [0, 20]
+    assert reported.reported("step-begin", "step") == ["a"]
+    assert ("member_of", ("load", "f/a#2"), ("load", "f")) in reported.links
 
 
-def test_live_and_import_tell_the_same_of_a_job() -> None:
-    options = {"iodepth": "8", "ioengine": "libaio", "rw": "randrw", "size": "1g", "direct": "1", "runtime": "60"}
-    output = document(1, job("a", 0, 100, 1000, **options))
-    live = next(i for i in read({1: output}, end=2) if isinstance(i, SourceEntity) and i.local_id == "fio/a")
-    assert live.attributes == Reported.of_report(output).entities["f/a"]
-    assert (
-        live.attributes.items()
-        >= {"engine": "fio", "engine_version": "3.33", "direct": True, "seconds": 60.0}.items()
-    )
+def test_block_devices_begin_with_zeros_too() -> None:
+    disk = {"name": "sda", "read_ios": 7, "write_ios": 0, "read_ticks": 3, "write_ticks": 0, "in_queue": 4}
+    reported = Reported.of_report(document(4, job("a", 0, 4000, 4000), disk_util=[disk]))
+    assert [(moment, values["ops_read_total"]) for moment, values in reported.disk("sda")] == [(0.0, 0), (4.0, 7)]
+    assert reported.disk("sda")[1][1]["latency_seconds_read_total"] == pytest.approx(0.003)
+    assert ("targets", ("load", "f"), ("lun", "sda")) in reported.links
 
 
-def test_options_of_the_job_go_before_those_of_the_file() -> None:
-    keys = {"global options": {"iodepth": "4", "ioengine": "libaio", "bs": "8k", "rw": "read"}}
-    items = read({1: document(1, job("a", 0, 10, 1000, iodepth="32"), **keys)}, end=2)
-    node = next(item for item in items if isinstance(item, SourceEntity) and item.local_id == "fio/a")
-    assert {name: node.attributes[name] for name in ("block_bytes", "in_flight_configured", "ioengine", "rw")} == {
-        "block_bytes": 8192.0,
-        "in_flight_configured": 32,
-        "ioengine": "libaio",
-        "rw": "read",
+def test_the_engine_rbd_names_its_image_and_no_block_device() -> None:
+    """fio reports the device of its working directory, which the I/O does not use."""
+    options = {"ioengine": "rbd", "pool": "rbd", "rbdname": "vol1"}
+    disk = {"name": "sda", "read_ios": 7, "write_ios": 0, "read_ticks": 3, "write_ticks": 0, "in_queue": 4}
+    reported = Reported.of_report(document(4, job("a", 0, 4000, 4000, **options), disk_util=[disk]))
+    targets = [end for relation, _, end in reported.links if relation == "targets"]
+    assert targets == [("serial", "rbd:rbd/vol1")]
+    assert reported.disk("sda") == []
+
+
+def test_bins_of_json_plus_are_the_distribution_at_the_end_of_the_step() -> None:
+    def at(moment: int) -> bytes:
+        one = job("a", 0, 0) | {"read": direction(1000 * moment, 1000 * moment)}
+        one["read"]["clat_ns"] = {"bins": {"100": 10 * moment, "127": 30 * moment, "1591296": 60 * moment}}
+        return document(moment, one)
+
+    reported = Reported.of_report(at(1), at(2))
+    (event,) = reported.events("latency-histogram")
+    assert event.detail == {
+        "load": "f/a",
+        "direction": "read",
+        # Buckets of 1 ns below 128, of 16384 ns from 2^20 on: their upper bounds.
+        "buckets": "1.01e-07:0.1 1.28e-07:0.3 0.001605632:0.6",
     }
 
 
 @pytest.mark.parametrize(
-    ("options", "limited"), [({"rate_iops": "100"}, True), ({"thinktime": "5"}, True), ({}, False)]
+    ("printed", "outcome"),
+    [
+        ({"options": {"runtime": "60"}, "eta": 2**31 - 1}, ["no-end"]),
+        ({"options": {}, "eta": 12}, ["no-end"]),
+        ({"options": {"runtime": "4"}, "eta": 2**31 - 1}, []),
+        ({"options": {}, "eta": 2**31 - 1}, []),
+        ({"options": {"runtime": "60"}, "eta": 0}, []),
+        ({"options": {"runtime": "60"}, "eta": 2**31 - 1, "error": 5}, ["load-error"]),
+    ],
 )
-def test_a_load_that_is_told_to_hold_back_says_so(options: dict[str, str], limited: bool) -> None:
-    items = read({1: document(1, job("a", 0, 10, 1000, **options))}, end=2)
-    assert next(item for item in items if isinstance(item, Event)).detail["rate_limited"] is limited
+def test_output_of_a_fio_that_was_killed_says_so(printed: dict[str, Any], outcome: list[str]) -> None:
+    body = job("a", 0, 4000, 4000, **printed.pop("options")) | printed
+    assert Reported.of_report(document(4, body)).warnings == outcome
 
 
-def test_a_ramp_ends_at_an_even_pace_too() -> None:
-    """100 I/Os in the second of the ramp, 100 in the second after it: fio counts from nothing again."""
-    of_the_ramp = job("a", 0, 100, 1000) | {"read": direction(100, 1000, ramp=True)}
-    keys = {"global options": {"ramp_time": "1", "rate_iops": "100"}}
-    counted = [of_the_ramp, *(job("a", 0, 100 * second, 1000 * second) for second in (1, 2, 3))]
-    items = read({at: document(at, result, **keys) for at, result in enumerate(counted, 1)}, end=5)
-    assert steps(items) == [("step-begin", "a", 1.0), ("ramp-end", "a", 1.0), ("step-end", "a", 4.0)]
+def test_an_interrupted_fio_has_written_its_last_document() -> None:
+    parts = [
+        series(1, depth="8"),
+        b"\nfio: terminating on signal 2\n",
+        document(2, job("a", 0, 2000, 2000, runtime="60")),
+    ]
+    one = job("a", 0, 1000, 1000, runtime="60") | {"eta": 59}
+    assert Reported.of_report(document(1, one), *parts[1:]).warnings == ["interrupted"]
+
+
+def test_errors_are_told_with_their_step_and_in_words() -> None:
+    noise = b"fio: pid=7, err=84/file:io_u.c:2141, func=io_u_queued_complete, error=Invalid or incomplete character\n"
+    bad = job("a", 0, 100, 500) | {"error": errno.EILSEQ}
+    reported = Reported.of_report(
+        noise, b"sha256: verify failed at file /dev/sdb offset 0, length 4096\n", document(1, bad)
+    )
+    assert reported.reported("step-end", "error") == [84]
+    assert reported.warnings == ["load-error", "verify-failed", "load-error"]
+    assert reported.reported("data-warning", "text")[-1] == "a ended with error 84: verification failed"
+
+
+def test_errors_of_windows_have_numbers_of_their_own() -> None:
+    def last_warning(error: int) -> object:
+        bad = job("a", 0, 100, 500, ioengine="windowsaio") | {"error": error}
+        return Reported.of_report(document(1, bad)).reported("data-warning", "text")[-1]
+
+    assert last_warning(42) == "a ended with error 42: verification failed"
+    assert last_warning(5) == "a ended with error 5: Input/output error"
+    assert last_warning(39) == "a ended with error 39: unknown"
+
+
+def test_a_thousand_lines_of_one_kind_are_three_warnings() -> None:
+    noise = b"".join(b"verify: bad header offset %d\n" % number for number in range(1000))
+    assert Reported.of_report(noise, series(1)).warnings == ["verify-failed"] * 3
+
+
+def test_jobs_that_did_nothing_are_said_to_have_done_nothing() -> None:
+    reported = Reported.of_report(document(4, job("a", 0, 0)))
+    assert reported.warnings == ["no-io"]
+    assert reported.rows == {}
+    assert all(event.seen == START + 4_000_000 for event in reported.events())
+
+
+def test_trims_are_said_to_be_missing() -> None:
+    one = job("a", 0, 100, 1000) | {"trim": direction(1000, 1000)}
+    assert Reported.of_report(document(1, one)).warnings == ["trims"]
+
+
+def test_a_job_that_only_trims_is_not_said_to_do_nothing() -> None:
+    only = job("a", 0, 0) | {"trim": direction(1000, 1000)}
+    assert Reported.of_report(document(1, only)).warnings == ["trims"]
+
+
+@pytest.mark.parametrize("mark", ["utf-16", "utf-8-sig"])
+@pytest.mark.parametrize("size", [1, 3, 1000])
+def test_what_powershell_has_redirected_is_read(mark: str, size: int) -> None:
+    output = series(1, 2).decode().replace("\n", "\r\n").encode(mark)
+    assert FioResult.recognises(output, "out.json")
+    reported = Reported.of_report(*(output[at : at + size] for at in range(0, len(output), size)))
+    assert reported.moments == {"f/a": [0.0, 1.0, 2.0]}
+
+
+@pytest.mark.parametrize("size", [1, 7, 4096])
+def test_the_same_is_said_wherever_a_part_ends(size: int) -> None:
+    noise = b"fio: connected to NBD server\nfio: pid=1, err=5/file:x\n"
+    output = noise + series(1, 2) + b"\nfio: terminating on signal 15\n" + series(3)[:-1]
+    parts = [output[at : at + size] for at in range(0, len(output), size)]
+    assert Reported.of_report(*parts).items == Reported.of_report(output).items
+
+
+def test_a_file_that_ends_inside_a_document_gives_what_came_before() -> None:
+    reported = Reported.of_report(series(1, 2), series(3)[:-40])
+    assert reported.moments == {"f/a": [0.0, 1.0, 2.0]}
+    assert reported.warnings == ["cut-file"]
+
+
+def test_nothing_to_read_is_one_line_that_says_what_fio_said() -> None:
+    assert refusal(b"fio: pid=1, err=2/file:filesetup.c:805, func=open(/dev/sdz), error=No such file\n") == (
+        "unreadable: it contains no result of fio: "
+        "fio: pid=1, err=2/file:filesetup.c:805, func=open(/dev/sdz), error=No such file"
+    )
+    assert refusal(b"hello\n").startswith("unreadable: it contains no result of fio")
+    assert refusal(b"").startswith("unreadable: it contains no result of fio")
+    assert refusal(series(1)[:200]).startswith("unreadable: it contains no result of fio: the file ends inside")
 
 
 @pytest.mark.parametrize(
-    ("given", "started"),
+    ("head", "name", "known"),
     [
-        (["job.fio"], ["job.fio", "--output-format=json", "--status-interval=1"]),
-        (
-            ["--output-format=normal", "job.fio"],
-            ["--output-format=normal", "job.fio", "--output-format=normal,json", "--status-interval=1"],
-        ),
-        (["--output-format=terse", "job.fio"], None),
-        (["--output-format", "json+", "job.fio"], ["--output-format", "json+", "job.fio", "--status-interval=1"]),
-        (
-            ["--output-format=json,normal", "job.fio"],
-            ["--output-format=json,normal", "job.fio", "--status-interval=1"],
-        ),
-        (["-output-format=json", "job.fio"], ["-output-format=json", "job.fio", "--status-interval=1"]),
-        (["--status-interval=5", "job.fio"], ["--status-interval=5", "job.fio", "--output-format=json"]),
-        (["--minimal", "job.fio"], ["--minimal", "job.fio", "--output-format=terse,json", "--status-interval=1"]),
+        (b'{\n  "fio version" : "fio-3.33",\n', "x.json", True),
+        (b'noise\n\n{\n  "fio version" : "fio-3.33",\n', "x", True),
+        (b'{"fio version":"fio-3.33","jobs":[]}\n', "x", True),
+        (b"3;fio-3.33;a;0;0;1;2;3\n", "x", True),
+        (b"a: (g=0): rw=read, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B\nfio-3.33\n", "x", True),
+        (b"a: (groupid=0, jobs=1): err= 0: pid=1: Fri Nov 20 02:53:27 2026\n", "x", True),
+        (b"fio: pid=8281, err=84/file:io_u.c:2141, func=x, error=y\n", "x", True),
+        (b"499, 1234, 0, 0, 0\n", "lg_bw.1.log", True),
+        (b"499, 1234, 0, 0, 0\n", "lg_clat.log", True),
+        (b"1000, 0, 4096, 0, 0, 1\n", "lg_clat_hist.1.log", True),
+        (b"", "lg_lat.1.log", True),
+        (b"499, 1234, 0, 0, 0\n", "data.csv", False),
+        (b"started at noon\n", "web_lat.log", False),
+        (b'{"jobs": []}\n', "x.json", False),
+        (b"<Results><System>", "x.xml", False),
+        (b"tod\ttimestamp\tRun\n", "flatfile.html", False),
+        (b"3;4;5\n", "x", False),
+        (b"", "x.json", False),
     ],
-    ids=lambda words: " ".join(words) if words else "",
 )
-def test_the_user_gets_what_was_asked_for_beside_what_is_needed(given: list[str], started: list[str] | None) -> None:
-    command = FioReader.wrap(["fio", *given])
-    if started is None:
-        started = [*given, "--output-format=terse,json", "--status-interval=1"]
-    assert list(command.argv) == ["fio", *started]
-    assert command.output_file is None
+def test_what_is_taken_for_a_file_of_fio(head: bytes, name: str, known: bool) -> None:
+    assert FioResult.recognises(head, name) is known
 
 
-@pytest.mark.parametrize("option", [["--output=F"], ["--output", "F"], ["--output=G", "--output=F"]])
-def test_the_file_that_fio_writes_to_is_followed(option: list[str]) -> None:
-    assert FioReader.wrap(["fio", "job.fio", *option]).output_file == "F"
+def test_entries_of_a_client_document_are_a_series_and_its_sums_are_not_added() -> None:
+    total = {key: value for key, value in on("h2", 999_999, 2000).items() if key != "job options"}
+    total["jobname"] = "All clients"
+    options = {"ioengine": "libaio", "iodepth": "4"}
+    reported = Reported.of_report(
+        client_document(
+            on("h1", 1000, 1000, **options),
+            on("h2", 500, 1000, **options),
+            total,
+            on("h1", 2000, 2000, **options),
+            on("h2", 1000, 2000, **options),
+        )
+    )
+    assert reported.moments == {"f/h1/a": [2.0, 3.0, 4.0], "f/h2/a": [2.0, 3.0, 4.0]}
+    assert reported.column("f/h1/a", "ops_read_total") == [0, 1000, 2000]
+    assert reported.reported("step-begin", "offered") == [8]
+    assert ("runs_on", ("load", "f/h2/a"), ("host", "h2")) in reported.links
 
 
-def test_a_file_name_is_no_option() -> None:
-    assert FioReader.wrap(["fio", "output=x.fio"]).output_file is None
-    assert "--output-format=json" in FioReader.wrap(["fio", "output-format=json"]).argv
+def without_options(entry: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in entry.items() if key != "job options"}
 
 
-@pytest.mark.parametrize("option", ["--client=h1", "--client", "-client=h1"])
-def test_fio_client_is_refused_in_one_line(option: str) -> None:
-    with pytest.raises(UsageError, match=r"^fio --client [^\n]+start fio on the host that does the I/O$"):
-        FioReader.wrap(["fio", option, "h1", "job.fio"])
+def test_a_client_document_of_which_only_the_sum_was_kept_is_one_job() -> None:
+    totals = [
+        without_options(on("h2", ops, ms)) | {"jobname": "All clients"} for ops, ms in ((500, 1000), (990, 2000))
+    ]
+    reported = Reported.of_report(client_document(*totals))
+    assert reported.column("f/All clients", "ops_read_total") == [0, 500, 990]
+    assert not [link for link in reported.links if link[0] == "runs_on"]
+
+
+def test_options_that_a_client_did_not_send_are_not_known() -> None:
+    """What all jobs have in common may be changed by each, and defaults are not what it was told."""
+    whole = json.loads(client_document(without_options(on("h1", 16_000, 1000))))
+    whole["global options"] = {"iodepth": "2", "rw": "write"}
+    reported = Reported.of_report(json.dumps(whole).encode())
+    assert reported.entities["f/a"].keys() == {"engine", "engine_version"}
+    assert reported.warnings == []
+
+
+def test_processes_of_a_client_take_turns_in_its_document() -> None:
+    entries = [on("h1", ops, ms, numjobs="2") for ops, ms in ((100, 1000), (110, 1000), (200, 2000), (220, 2000))]
+    reported = Reported.of_report(client_document(*entries))
+    assert reported.column("f/a", "ops_read_total") == [0, 100, 200]
+    assert reported.column("f/a#2", "ops_read_total") == [0, 110, 220]
+
+
+@pytest.mark.parametrize("value", [None, True, "x", -1, 2**70, 1e308, [], {}, [1], "\ud800", "9" * 400])
+@pytest.mark.parametrize("key", ["client_stats", "timestamp", "disk_util", "global options", "fio version"])
+def test_nonsense_in_a_client_document_is_one_error_at_most(key: str, value: object) -> None:
+    body = json.loads(client_document(on("h1", 100, 1000), on("h1", 200, 2000)))
+    assert "\n" not in refusal(json.dumps(body | {key: value}, indent=2).encode() + b"\n")
+
+
+def record(reported: Reported, writer: Writer) -> None:
+    """As `sanpath import` does."""
+    for item in reported.items:
+        match item:
+            case Rows():
+                writer.samples("f", item)
+            case Event():
+                writer.event("f", item)
+            case _:
+                writer.inventory("f", START, item)
+
+
+@pytest.fixture
+def writer(tmp_path: Path) -> Iterator[Writer]:
+    found = Writer(tmp_path, "test")
+    yield found
+    found.flush()
+    found.close()
 
 
 WHOLE = json.loads(
     document(
-        1,
-        job("a", 0, 10, 1000, iodepth="4", numjobs="2", bs="4k", ioengine="libaio", uri="nbd://h:1"),
+        4,
+        job("a", 0, 10, 1000, iodepth="4", numjobs="2", bs="4k", ioengine="libaio", size="1g", runtime="4")
+        | {"job_runtime": 2000, "eta": 1, "elapsed": 2, "job_start": START // 1000, "trim": direction(0)},
+        job("b", 1, 10, 1000, ramp_time="1"),
         disk_util=[{"name": "sda", "read_ios": 1, "write_ios": 2, "read_ticks": 3, "write_ticks": 4, "in_queue": 5}],
-        **{"global options": {"ramp_time": "1"}},
+        **{"global options": {"rw": "randrw"}},
     )
 )
 
 
 @pytest.mark.parametrize("place", list(places(WHOLE)), ids=lambda at: ".".join(map(str, at)))
-def test_nonsense_in_a_document_never_stops_the_reader(place: tuple[str | int, ...], tmp_path: Path) -> None:
-    writer = Writer(tmp_path, "test")
+def test_nonsense_in_a_document_can_be_recorded_or_is_refused(place: tuple[str | int, ...], writer: Writer) -> None:
+    good = document(8, job("a", 0, 20, 5000), job("b", 1, 20, 1000))
     for value in HOSTILE:
-        wrong = json.dumps(replaced(WHOLE, place, value), indent=2).encode()
-        for item in read({1: wrong + b"\n", 2: document(2, job("a", 0, 20, 2000)), 3: wrong}, end=4):
-            if isinstance(item, Rows):
-                writer.samples("fio", item)
-            elif isinstance(item, Event):
-                writer.event("fio", item)
-            else:
-                writer.inventory("fio", START, item)
-    writer.flush()
-    writer.close()
+        wrong = json.dumps(replaced(WHOLE, place, value), indent=2).encode() + b"\n"
+        with contextlib.suppress(CollectorError):
+            record(Reported.of_report(wrong, good), writer)
 
 
-@pytest.mark.parametrize(
-    "output",
-    [b"\xff\xfe\x00{\n}\n", b"{" * 100_000, b"{\n" * 1000 + b"}\n" * 1000, b"\n}\n}\n", bytes(range(256)) * 50],
-    ids=["not UTF-8", "braces", "braces on lines", "closing braces", "all bytes"],
-)
-def test_nonsense_around_documents_never_stops_the_reader(output: bytes) -> None:
-    items = read({1: output, 2: b"\n}\n" + document(2, job("a", 0, 20, 2000)), 3: output}, end=4)
-    assert [row.entity for row in items if isinstance(row, Rows)] == [["fio/a"]]
+TEXTS = {
+    "terse": terse(1000, 2000, ";sda;1;0;0;0;1;0;1;1.0%"),
+    "normal": b"""\
+a: (g=0): rw=randrw, bs=(R) 8192B-8192B, (W) 8192B-8192B, (T) 8192B-8192B, ioengine=libaio, iodepth=8
+fio-3.33
+a: (groupid=0, jobs=1): err= 0: pid=4000: Thu Oct 10 12:00:20 2024
+  read: IOPS=10.0k, BW=78.1MiB/s (81.9MB/s)(781MiB/10000msec)
+     lat (usec): min=93, max=11025k, avg=1100.00, stdev=210.70
+    clat percentiles (usec):
+     | 50.00th=[ 1057], 95.00th=[ 1778], 99.00th=[ 2966]
+     issued rwts: total=100000,42864,0,0 short=0,0,0,0 dropped=0,0,0,0
+Run status group 0 (all jobs):
+  sdb: ios=49500/46000, merge=0/0, ticks=50000/30000, in_queue=80000, util=96.00%
+""",
+}
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_groups_are_marked_as_they_ran_one_after_the_other_or_at_the_same_time(seed: int) -> None:
-    # (begin, end) of each group, in seconds: those of one block run together, and blocks follow each other.
-    random = Random(seed)
-    ran: list[tuple[float, float]] = []
-    begin = 0.2
-    for _ in range(3):
-        block = [(begin, begin + random.uniform(2.2, 6)) for _ in range(random.randint(1, 3))]
-        ran += block
-        begin = max(end for _, end in block) + 0.05
-
-    def at(moment: float) -> bytes:
-        seconds = [min(max(moment - begin, 0.0), end - begin) for begin, end in ran]
-        return document(
-            moment,
-            *(
-                job(f"j{group}", group, round(100 * of_one), round(1000 * of_one)) | {"elapsed": ceil(moment)}
-                for group, of_one in enumerate(seconds)
-            ),
-        )
-
-    documents = {float(moment): at(moment) for moment in range(1, ceil(begin) + 2)}
-    live = steps(read(documents, end=begin + 2))
-    imported = Reported.of_report(*documents.values()).steps
-    for marks, late in ((live, 1.0), (imported, 0.1)):
-        marked = {(name, step): moment for name, step, moment in marks}
-        assert len(marked) == len(marks) == 2 * len(ran)
-        for group, (began, ended) in enumerate(ran):
-            assert began - 0.1 <= marked["step-begin", f"j{group}"] <= began + late
-            assert marked["step-end", f"j{group}"] == pytest.approx(ended, abs=0.1)
+@pytest.mark.slow
+@pytest.mark.parametrize("form", list(TEXTS))
+def test_nonsense_in_text_can_be_recorded_or_is_refused(form: str, writer: Writer) -> None:
+    for found in re.finditer(rb"\d+", TEXTS[form]):
+        for value in (b"9" * 18, b"9" * 400, b"-1", b"nan", b"1e999", b"0", b"", b"\xff"):
+            wrong = TEXTS[form][: found.start()] + value + TEXTS[form][found.end() :]
+            with contextlib.suppress(CollectorError):
+                record(Reported.of_report(wrong), writer)

@@ -22,8 +22,8 @@ from typing import Any
 import pytest
 
 from sanpath.plugin import Event, Item
-from sanpath_collectors.fio.collector import FioReader
 from sanpath_collectors.fio.documents import Documents
+from sanpath_collectors.fio.load_reader import FioLoad
 from tests.collectors.fio.printed import DIRECTIONS, Reported
 
 PROGRAM = shutil.which("fio")
@@ -449,7 +449,7 @@ def marks(reported: Reported) -> list[tuple[str, list[str]]]:
 
 
 def read_live(parts: Sequence[bytes]) -> Reported:
-    reader, seen = FioReader(), 1_700_000_000_000_000
+    reader, seen = FioLoad(), 1_700_000_000_000_000
     items: list[Item] = []
     for part in parts:
         seen += 1_000_000

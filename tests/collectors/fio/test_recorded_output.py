@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from sanpath.plugin import Event, Item, Rows, SourceEntity
-from sanpath_collectors.fio.collector import FioReader
 from sanpath_collectors.fio.documents import Documents
+from sanpath_collectors.fio.load_reader import FioLoad
 from sanpath_collectors.fio.parse import parse_status
 from sanpath_collectors.fio.status import Status
 
@@ -52,7 +52,7 @@ def last(name: str) -> Status:
 
 def read(output: Iterable[bytes], every_us: int = 0) -> tuple[list[Item], bytes]:
     """Everything a reader says of an output that came in these parts."""
-    reader, seen = FioReader(), 1_700_000_000 * SECOND
+    reader, seen = FioLoad(), 1_700_000_000 * SECOND
     items: list[Item] = []
     text = b""
     for part in output:

@@ -13,7 +13,7 @@ import pytest
 from sanpath.plugin import SourceEntity
 from sanpath.recorder.importing.file import ImportedFile
 from sanpath_collectors.fio.documents import Documents
-from sanpath_collectors.fio.result import FioResult
+from sanpath_collectors.fio.reader import FioResult
 from tests.collectors.fio.printed import Reported, refusal
 
 ROOT = Path(__file__).parents[3]

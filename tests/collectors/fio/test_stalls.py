@@ -16,7 +16,7 @@ import pytest
 
 from sanpath.diagnose import judge_recording
 from sanpath.facts.table import FactRow
-from sanpath_collectors.fio.collector import FioReader
+from sanpath_collectors.fio.load_reader import FioLoad
 from sanpath_collectors.fio.tables import LOAD, LUN
 from tests.collectors.fio.printed import SECOND, START, direction, document, job
 from tests.support.recording import RecordingBuilder
@@ -80,7 +80,7 @@ def statuses(jobs: Sequence[Job]) -> Iterator[tuple[float, bytes]]:
 
 def judged(documents: Iterable[tuple[float, float, bytes]], folder: Path) -> FactRow:
     """The load that was read from documents: (time that fio prints, time when it was seen, document)."""
-    reader, recording, seen = FioReader(), RecordingBuilder(folder / "recording"), START
+    reader, recording, seen = FioLoad(), RecordingBuilder(folder / "recording"), START
     recording.source("fio", "fio", LOAD, LUN)
     for _, seen_at, text in documents:
         seen = max(seen + 1, START + round(SECOND * seen_at))

@@ -14,10 +14,10 @@ import pytest
 
 from sanpath.plugin import SourceEntity
 from sanpath_collectors.linux_host.tables import TCP_CONNECTION
-from sanpath_collectors.linux_host.tcp import view as tcp_view
+from sanpath_collectors.linux_host.tcp import storage_connections
 from sanpath_collectors.linux_host.tcp.connections import ConnectionFilter, StorageConnections
 from sanpath_collectors.linux_host.tcp.ss import Connection, connections
-from sanpath_collectors.linux_host.tcp.view import TcpView
+from sanpath_collectors.linux_host.tcp.storage_connections import TcpView
 
 HOST, TARGET, OTHER = "192.0.2.5", "192.0.2.9", "192.0.2.10"
 NAME = "192.0.2.5--192.0.2.9:3260"
@@ -118,7 +118,7 @@ def test_real_sockets_are_counted_byte_by_byte(family: socket.AddressFamily) -> 
             while left:
                 left -= len(client.recv(left))
             sending.join()
-            view, name = TcpView("read"), tcp_view.pair_name((address, address, port))
+            view, name = TcpView("read"), storage_connections.pair_name((address, address, port))
             while not view.rows(shown := _shown(port, "sport")) or shown[0].fields.get("send_q"):
                 time.sleep(0.01)  # The last acknowledgement may be delayed.
             at_target = view.rows(shown)
@@ -130,8 +130,8 @@ def test_real_sockets_are_counted_byte_by_byte(family: socket.AddressFamily) -> 
     assert 0 < round_trip < 1000
 
 
-def _shown(port: int, end: tcp_view.End) -> list[Connection]:
-    shown = subprocess.run(tcp_view.command({port}, end), capture_output=True, check=True)
+def _shown(port: int, end: storage_connections.End) -> list[Connection]:
+    shown = subprocess.run(storage_connections.command({port}, end), capture_output=True, check=True)
     return connections(shown.stdout)
 
 

@@ -9,7 +9,7 @@ from typing import Literal
 from sanpath.plugin import Clock, Item, Machine, SourceEntity, SourceLink, Table, rows_of
 from sanpath_collectors.linux_host.tcp import ss as tcp
 from sanpath_collectors.linux_host.tcp.ss import Connection
-from sanpath_collectors.linux_host.tcp.view import TcpView, command, pair_name
+from sanpath_collectors.linux_host.tcp.storage_connections import TcpView, command, pair_name
 
 _SKIPPED_POLLS = 4
 """Number of polls that skip the connections of a machine without storage connections."""

@@ -1,4 +1,4 @@
-"""Wraps a fio command and turns its growing output into samples, entities and step events."""
+"""Wraps a fio command as a load, and turns its growing output into samples, entities and step events."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sanpath_collectors.fio.tables import LOAD, LUN, rows, zeros
 LOCAL_ID = "fio"
 
 
-class FioReader(LoadReader):
+class FioLoad(LoadReader):
     """Reads the output of one run of fio while it grows.
 
     `load`: local id of its load; None: "fio".

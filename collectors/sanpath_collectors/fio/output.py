@@ -20,7 +20,7 @@ from sanpath_collectors.fio.formats.normal import NormalText
 from sanpath_collectors.fio.formats.normal_entry import Entry, has_direction_totals
 from sanpath_collectors.fio.inventory import Inventory
 from sanpath_collectors.fio.parse import parse_status
-from sanpath_collectors.fio.run import LoadIds, Run
+from sanpath_collectors.fio.printed_run import LoadIds, Run
 from sanpath_collectors.fio.status import Status
 from sanpath_collectors.fio.truncated_document import parse_complete_jobs
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sanpath.plugin import CollectorError, Event, Item, ResultFile, ResultReader, text_of, warning
-from sanpath_collectors.fio import report
+from sanpath_collectors.fio import output
 from sanpath_collectors.fio.logs import log
 from sanpath_collectors.fio.logs.histogram import HistogramLog
 from sanpath_collectors.fio.logs.join import JobSeries, read_job_series, read_joined_logs
@@ -13,7 +13,7 @@ from sanpath_collectors.fio.logs.log import Log, LogName, parse_line
 from sanpath_collectors.fio.logs.means import MeansLog
 from sanpath_collectors.fio.logs.raw import RawLog
 from sanpath_collectors.fio.logs.with_result import ResultWithLogs, find_log_prefix
-from sanpath_collectors.fio.report import Report
+from sanpath_collectors.fio.output import Report
 
 
 class FioResult(ResultReader):
@@ -29,7 +29,7 @@ class FioResult(ResultReader):
     @classmethod
     def recognises(cls, head: bytes, name: str) -> bool:
         """Whether a file is output or a log of fio."""
-        return log.recognises(head, name) or report.recognises(text_of(head)[0])
+        return log.recognises(head, name) or output.recognises(text_of(head)[0])
 
     @classmethod
     def is_read_last(cls, name: str) -> bool:

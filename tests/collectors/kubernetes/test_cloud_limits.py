@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sanpath.plugin import CloudLimit
-from sanpath_collectors.kubernetes.limits import default_parameters, volume_limit
+from sanpath_collectors.kubernetes.cloud_limits import default_parameters, volume_limit
 
 
 @pytest.mark.parametrize(
