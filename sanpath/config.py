@@ -20,14 +20,14 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from sanpath import registry
 from sanpath.catalogue import catalogue
-from sanpath.document import Document, read_document, suggestion, unknown_key
 from sanpath.errors import ConfigError, ConfigMistakesError, UsageError
 from sanpath.model import Scalar, SourceEntity, SourceLink
 from sanpath.plugin import SourceConfig, SshTarget
+from sanpath.yaml_document import Document, read_document, suggestion, unknown_key
 
 DEFAULT_NAME = "sanpath.yaml"
 _KEYS = ("sources", "topology", "hosts", "recording", "rules")
-"""The rulebook reads `rules` (rulebook/site.py)."""
+"""The rulebook reads `rules` (rulebook/site/settings.py)."""
 _TOPOLOGY_KEYS = ("things", "links")
 _RECORDING_KEYS = ("keep",)
 _SECONDS_PER_UNIT = {"m": 60, "h": 3600, "d": 86400}

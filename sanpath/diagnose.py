@@ -23,7 +23,7 @@ from sanpath.diagnosis.model import (
     StepResult,
     StepVerdict,
 )
-from sanpath.diagnosis.source_accounts import Mark
+from sanpath.diagnosis.sources import Mark
 from sanpath.explanation.cleared import cleared_elements, with_validity_limits
 from sanpath.explanation.coverage import accounts, iso, recorders, unobserved
 from sanpath.explanation.curves import curves

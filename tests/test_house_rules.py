@@ -111,7 +111,7 @@ def test_the_test_bed_stands_between_and_is_used_by_nobody() -> None:
     What the analysis computes in between is not its business.
     """
     allowed = re.compile(
-        r"sanpath(\.(__version__|registry|config|errors|model|plugin|recording|diagnose|cluster|probe|sweep|whatif|diagnosis\.(model|experiment))\b|$)"
+        r"sanpath(\.(__version__|registry|config|errors|model|plugin|recording|diagnose|dask_cluster|probe|sweep|whatif|diagnosis\.(model|experiment))\b|$)"
         r"|sanpath_(lab|testbed)\b"
     )
     for path in modules("lab/sanpath_testbed"):

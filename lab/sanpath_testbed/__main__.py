@@ -102,7 +102,7 @@ def _scenario(name: str, seed: int | None) -> tuple[Scenario, Reading]:
 
 
 def _score(arguments: argparse.Namespace) -> int:
-    from sanpath.cluster import executor
+    from sanpath.dask_cluster import executor
     from sanpath_testbed import corpus, table
     from sanpath_testbed.defects import DEFECTS
     from sanpath_testbed.outcome import KNEES, PROBES, Outcome

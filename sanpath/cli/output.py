@@ -29,7 +29,7 @@ def diagnosis_of(folder: Location, choice: Choice | None = None, cluster: str | 
     """
     import duckdb
 
-    from sanpath.cluster import executor
+    from sanpath.dask_cluster import executor
     from sanpath.diagnose import diagnose
     from sanpath.errors import RecordingError
     from sanpath.recording.reading.recording import Recording
@@ -92,7 +92,7 @@ def render_diagnosis(diagnosis: Diagnosis, form: Format, folder: Location) -> st
         from sanpath.views.markdown import render as as_markdown
 
         return as_markdown(diagnosis)
-    from sanpath.views.text import render as as_text
+    from sanpath.views.terminal_report import render as as_text
 
     terminal = sys.stdout.isatty()
     return as_text(diagnosis, None if terminal else 100, colour=terminal)

@@ -57,7 +57,7 @@ def first_action(checks: list[SourceCheck]) -> str:
 def _print_to_text(*lines: RenderableType) -> str:
     import sys
 
-    from sanpath.views.terminal import as_lines
+    from sanpath.views.terminal_tables import as_lines
 
     terminal = sys.stdout.isatty()
     # A failure is one line, so that it can be searched for: without a terminal, lines are not wrapped.

@@ -12,7 +12,7 @@ from typing import Literal
 
 from sanpath.diagnosis.experiment import Experiment, VerdictKind
 from sanpath.diagnosis.plan import PlanStep
-from sanpath.diagnosis.source_accounts import Mark, RecorderAccount, SourceAccount
+from sanpath.diagnosis.sources import Mark, RecorderAccount, SourceAccount
 from sanpath.diagnosis.summary import Summary
 from sanpath.facts.figures.model import FigureComparison
 from sanpath.facts.load.loads import FLAT

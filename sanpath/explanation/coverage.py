@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 from sanpath.diagnosis.model import Unobserved
-from sanpath.diagnosis.source_accounts import Absence, RecorderAccount, SourceAccount
+from sanpath.diagnosis.sources import Absence, RecorderAccount, SourceAccount
 from sanpath.explanation.source_limits import coarse_sources, reported_gaps, uncounted_links
 from sanpath.facts.facts import Facts
 from sanpath.facts.load.load_events import dropped, has_generator, warnings

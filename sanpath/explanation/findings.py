@@ -9,9 +9,9 @@ from sanpath.diagnosis.experiment import KIND_WORDS
 from sanpath.diagnosis.model import Bottleneck, Verdict
 from sanpath.facts.load_table import UNMEASURED
 from sanpath.facts.table import WHOLE_RUN, FactRow, FactTable, FactValue, number
+from sanpath.rulebook.fact_kinds import units
 from sanpath.rulebook.findings import group
 from sanpath.rulebook.judge import judge
-from sanpath.rulebook.kinds import units
 from sanpath.rulebook.model import Finding, Rule
 from sanpath.rulebook.remedy import applicable_remedies
 from sanpath.topology.names import short_name

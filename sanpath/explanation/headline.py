@@ -1,4 +1,7 @@
-"""The verdict in one sentence for people."""
+"""The verdict in one sentence for people, with its reason: `verdict.headline`, for JSON, JUnit and tables of systems.
+
+The title of a report and its first screen are shorter lines: summary/verdict_line.py and summary/consequence.py.
+"""
 
 from __future__ import annotations
 

@@ -10,13 +10,13 @@ from sanpath.diagnosis.experiment import Experiment, LoadChange
 from sanpath.diagnosis.model import Likelihood, Probe, Trial
 from sanpath.facts.facts import Facts
 from sanpath.facts.load.loads import LoadFacts
-from sanpath.facts.storage.pauses import Pause
+from sanpath.facts.storage.probe_pauses import ProbePause
 from sanpath.model import PAUSE, START, Step
 from sanpath.sweep.progress import PROBE_END
 from sanpath.topology.names import short_name
 from sanpath.units import bandwidth, duration, iops, outstanding, percent
 from sanpath.verdict.hypotheses.claim import suspect_name
-from sanpath.verdict.judgement.outcomes import ExperimentOutcome, outcomes
+from sanpath.verdict.judgement.experiment_outcomes import ExperimentOutcome, outcomes
 from sanpath.verdict.judgement.slow_periods import judge_loads
 from sanpath.verdict.model import Judgement
 from sanpath.verdict.places.table import place_tables
@@ -47,7 +47,7 @@ def _trials(facts: Facts, loads: Sequence[LoadFacts]) -> Iterator[Trial]:
     # The other experiments show a ratio to the start load. A probe that begins from a recording runs it as its second
     # step.
     pauses = {pause.step.name: pause for pause in facts.pauses}
-    paused: list[Pause] = []
+    paused: list[ProbePause] = []
     all_steps = sorted([*facts.steps, *(pause.step for pause in facts.pauses)], key=lambda step: step.start)
     for step in sorted(all_steps, key=lambda step: step.experiment != START):
         loads_of_step = [load for load in loads if load.step == step.name]
@@ -75,7 +75,7 @@ def _trials(facts: Facts, loads: Sequence[LoadFacts]) -> Iterator[Trial]:
         before = judgement
 
 
-def _in_steps(part: Facts, names: Collection[str], paused: Sequence[Pause]) -> Facts:
+def _in_steps(part: Facts, names: Collection[str], paused: Sequence[ProbePause]) -> Facts:
     """The facts of a part of the loads, or of their slow periods, in these steps."""
     steps = tuple(step for step in part.steps if step.name in names)
     return replace(part, steps=steps, loads=[x for x in part.loads if x.step in names], pauses=tuple(paused))

@@ -25,6 +25,7 @@ from sanpath.facts.host.split_directions import split_by_devices
 from sanpath.facts.host.tested_machines import under_test
 from sanpath.facts.host.virtual_disks import virtual_disk_rows
 from sanpath.facts.host.vm_placement import VmPlacement, vm_placements
+from sanpath.facts.inputs import FactInputs, SampledSteps, read_inputs
 from sanpath.facts.load.array_loads import array_loads, only_arrays_count
 from sanpath.facts.load.beginnings import with_beginnings
 from sanpath.facts.load.host_loads import host_loads
@@ -37,7 +38,6 @@ from sanpath.facts.load.untimed_devices import untimed_device
 from sanpath.facts.load_table import failed_rows, load_rows
 from sanpath.facts.part import facts_of_part
 from sanpath.facts.peers.peer_rows import compared, peer_rows
-from sanpath.facts.sampled import Sampled, SampledSteps, sample
 from sanpath.facts.sources import source_rows
 from sanpath.facts.storage.array_ports import array_port_rows, front_end_rows, with_ports_in_paths
 from sanpath.facts.storage.arrays import array_rows
@@ -46,7 +46,7 @@ from sanpath.facts.storage.controllers import controller_rows
 from sanpath.facts.storage.idle_arrays import idle_arrays
 from sanpath.facts.storage.load_volumes import judged_sides, path_pair_rows
 from sanpath.facts.storage.other_hosts import with_other_hosts
-from sanpath.facts.storage.pauses import pauses
+from sanpath.facts.storage.probe_pauses import probe_pauses
 from sanpath.facts.table import FactRow, FactTable
 from sanpath.facts.time.recorder_coverage import absences, presences
 from sanpath.recording.reading.recording import Recording
@@ -60,20 +60,20 @@ ms to a diagnosis. sanpath's own choice: 20 hosts in 16 steps."""
 def compute(recording: Recording, executor: Executor | None = None, over_time: bool = False) -> Facts:
     """Compute every fact of a recording. `executor`: see step_samples. `over_time`: whether to fill
     Facts.over_time."""
-    sampled = sample(recording, executor, over_time)
-    facts = _facts(recording, sampled, sampled.in_steps)
-    if sampled.in_slow_periods is None:
+    inputs = read_inputs(recording, executor, over_time)
+    facts = _facts(recording, inputs, inputs.in_steps)
+    if inputs.in_slow_periods is None:
         return facts
     whole_steps = {(load.step, load.direction): load for load in facts.loads}
-    slowed = _facts(recording, sampled, sampled.in_slow_periods)
+    slowed = _facts(recording, inputs, inputs.in_slow_periods)
     loads = [replace(load, whole_step=whole_steps.get((load.step, load.direction))) for load in slowed.loads]
     slowed = replace(slowed, loads=loads)
-    return replace(facts, slow_periods=sampled.slow_periods, slowed=slowed)
+    return replace(facts, slow_periods=inputs.slow_periods, slowed=slowed)
 
 
-def _facts(recording: Recording, sampled: Sampled, sampled_steps: SampledSteps) -> Facts:
+def _facts(recording: Recording, inputs: FactInputs, sampled_steps: SampledSteps) -> Facts:
     """Compute the facts of some steps."""
-    topology, events = sampled.topology, sampled.timed.events
+    topology, events = inputs.topology, inputs.timed.events
     steps, load_samples = sampled_steps.steps, sampled_steps.load_samples
     samples: Samples = correct_port_units(topology, sampled_steps.samples)
     loads = with_beginnings(load_facts(topology, steps, load_samples), topology, steps, sampled_steps.at_beginning)
@@ -89,7 +89,7 @@ def _facts(recording: Recording, sampled: Sampled, sampled_steps: SampledSteps) 
     figures = figure_comparisons(events, measurements)
     by_hand = manual_figures(topology, steps, loads, samples, events)
     known: Samples = {**samples, **by_hand.samples}
-    placements = vm_placements(sampled.inventory, topology, steps)
+    placements = vm_placements(inputs.inventory, topology, steps)
     tables = _joined([_tables(placement, loads, known, clocks, events) for placement in placements])
     judged = judged_sides(topology, loads, tables)
     tables |= {
@@ -97,7 +97,7 @@ def _facts(recording: Recording, sampled: Sampled, sampled_steps: SampledSteps) 
             tuple(controller_rows(topology, events, known.get("controller", ()), compared(tables["peer"].rows)))
         ),
         "source": FactTable(
-            tuple(source_rows(recording, steps, known, sampled.timed, judged, loads, sampled.unanswered)),
+            tuple(source_rows(recording, steps, known, inputs.timed, judged, loads, inputs.device_stalls)),
         ),
         "figure": FactTable(tuple(figure_rows(figures))),
     }
@@ -107,18 +107,18 @@ def _facts(recording: Recording, sampled: Sampled, sampled_steps: SampledSteps) 
         topology=topology,
         tables=tables,
         loads=loads,
-        clocks=sampled.timed.clocks,
-        unplaced=sampled.timed.unplaced,
+        clocks=inputs.timed.clocks,
+        unplaced=inputs.timed.unplaced,
         histograms=distributions,
         events=events,
         by_hand=by_hand,
         vm_placements=placements,
         recorders=presences(recording),
         absences=absences(recording, steps),
-        over_time=sampled.over_time,
+        over_time=inputs.over_time,
         figures=figures,
-        pauses=pauses(recording, topology, loads, events),
-        idle_arrays=idle_arrays(topology, sampled.without_load),
+        pauses=probe_pauses(recording, topology, loads, events),
+        idle_arrays=idle_arrays(topology, inputs.without_load),
         load_windows=max((sample.windows for sample in load_samples), default=0),
         untimed=None if loads else untimed_device(topology, samples.get("lun", ())),
     )

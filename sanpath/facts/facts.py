@@ -15,7 +15,7 @@ from sanpath.facts.load.untimed_devices import UntimedDevice
 from sanpath.facts.samples.clock_offsets import ClockOffset
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.facts.storage.idle_arrays import IdleArray
-from sanpath.facts.storage.pauses import Pause
+from sanpath.facts.storage.probe_pauses import ProbePause
 from sanpath.facts.table import FactRow, FactTable
 from sanpath.facts.time.load_edges import Unplaced
 from sanpath.facts.time.recorder_coverage import RecorderAbsence, RecorderPresence
@@ -63,7 +63,7 @@ class Facts:
     absences: Sequence[RecorderAbsence] = ()
     over_time: Samples = field(default_factory=dict)
     figures: Sequence[FigureComparison] = ()
-    pauses: Sequence[Pause] = ()
+    pauses: Sequence[ProbePause] = ()
     idle_arrays: Mapping[str, IdleArray] = field(default_factory=dict)
     load_windows: int = 0
     untimed: UntimedDevice | None = None

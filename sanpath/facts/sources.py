@@ -10,8 +10,8 @@ from math import ceil
 from sanpath.catalogue.catalogue import parts
 from sanpath.catalogue.values import WORKING_STATES
 from sanpath.facts.load.loads import LoadFacts
+from sanpath.facts.samples.stalled_devices import DeviceStall
 from sanpath.facts.samples.step_samples import MIN_WINDOWS, StepSamples
-from sanpath.facts.samples.unanswered import Unanswered
 from sanpath.facts.table import WHOLE_RUN, FactRow
 from sanpath.facts.time.placement import PlacedInTime
 from sanpath.model import Event, Poll, Step
@@ -36,7 +36,7 @@ def source_rows(
     timed: PlacedInTime,
     judged: Judged,
     loads: Sequence[LoadFacts],
-    silent: Sequence[Unanswered],
+    silent: Sequence[DeviceStall],
 ) -> Iterator[FactRow]:
     """Yield one row for each source, over the entire run."""
     polls = recording.polls()
@@ -102,7 +102,7 @@ def _steps_of(source: str, steps: Sequence[Step]) -> list[Step]:
     return [step for step in steps if any(load.source == source for load in step.loads)]
 
 
-def _unanswered(source: str, silent: Sequence[Unanswered]) -> FactRow:
+def _unanswered(source: str, silent: Sequence[DeviceStall]) -> FactRow:
     """Return the longest time in which a device of a source answered nothing. Of several, the one with the most
     outstanding I/Os: all those of a path are its device's as well."""
     of_source = [each for each in silent if each.source == source]

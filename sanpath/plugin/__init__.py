@@ -49,18 +49,7 @@ from sanpath.plugin.connections import (
     SnmpValue,
     SshTarget,
 )
-from sanpath.plugin.documents import (
-    excerpt,
-    json_answer,
-    json_object,
-    json_objects,
-    json_texts,
-    read_json,
-    read_whole_items,
-    read_yaml,
-)
 from sanpath.plugin.growing_file import FollowedFile, FollowedFileConfig
-from sanpath.plugin.known import common_value, complete_sum, without_none
 from sanpath.plugin.line_document import LineDocument, LineDocumentReader
 from sanpath.plugin.load import (
     LOAD_COUNTERS,
@@ -75,11 +64,22 @@ from sanpath.plugin.load import (
 )
 from sanpath.plugin.messages import name_list, quantity
 from sanpath.plugin.pacing import BusyError, LessOften, wait_seconds
-from sanpath.plugin.result import ResultClock, ResultFile, ResultReader, SelectingReader, warning
 from sanpath.plugin.result_load import PrintedResult
+from sanpath.plugin.result_reader import ResultClock, ResultFile, ResultReader, SelectingReader, warning
 from sanpath.plugin.rows import INTEGER_LIMIT, rows_of
 from sanpath.plugin.server_clock import DatedHttp, ServerClock
 from sanpath.plugin.text import Decoder, Lines, text_of
+from sanpath.plugin.unknown_values import common_value, complete_sum, without_none
+from sanpath.plugin.untrusted_json import (
+    excerpt,
+    json_answer,
+    json_object,
+    json_objects,
+    json_texts,
+    read_json,
+    read_whole_items,
+    read_yaml,
+)
 
 __all__ = [
     "API",

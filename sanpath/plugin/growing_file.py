@@ -14,7 +14,7 @@ from sanpath.model import Event, Rows, SourceEntity, SourceLink
 from sanpath.plugin.collector import Check, Collector, Item
 from sanpath.plugin.config import SourceConfig
 from sanpath.plugin.connections import Context
-from sanpath.plugin.result import HEAD_BYTES, ResultReader, warning
+from sanpath.plugin.result_reader import HEAD_BYTES, ResultReader, warning
 
 _MAX_CHUNK_BYTES = 1 << 20
 """Maximum bytes per read."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 from sanpath.plugin.collector import Item
-from sanpath.plugin.result import ResultReader, warning
+from sanpath.plugin.result_reader import ResultReader, warning
 from sanpath.plugin.text import Lines
 
 

@@ -10,7 +10,7 @@ from typing import Literal
 
 from sanpath.model import DIRECTIONS, Column, Direction, Event, Scalar
 from sanpath.plugin.collector import Item
-from sanpath.plugin.known import without_none
+from sanpath.plugin.unknown_values import without_none
 
 _NS = 1e-9
 """A nanosecond in seconds: the unit of latencies in load samples."""

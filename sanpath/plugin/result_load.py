@@ -10,7 +10,7 @@ from sanpath.errors import CollectorError
 from sanpath.model import Event, Rows, SourceEntity, SourceLink
 from sanpath.plugin.collector import Item
 from sanpath.plugin.load import LoadReader, WrappedCommand
-from sanpath.plugin.result import ResultReader, warning
+from sanpath.plugin.result_reader import ResultReader, warning
 
 
 class PrintedResult(LoadReader):

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from sanpath.document import read_text
 from sanpath.errors import ConfigError, UsageError
+from sanpath.yaml_document import read_text
 
 _MAX_CHARACTERS = 1 << 16
 """Maximum size of a job file: sanpath's own choice, far more than people write."""

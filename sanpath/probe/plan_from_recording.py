@@ -13,7 +13,6 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from sanpath.document import read_yaml
 from sanpath.errors import UsageError
 from sanpath.facts.facts import Facts
 from sanpath.facts.load.loads import LoadFacts, job_attributes
@@ -21,6 +20,7 @@ from sanpath.model import Scalar, Step
 from sanpath.probe.plan import SECTIONS, ProbePlan, allowed, contradictions
 from sanpath.sweep.plan import ENGINES, mistake
 from sanpath.verdict.model import Judgement
+from sanpath.yaml_document import read_yaml
 
 _SECTOR_BYTES = 512
 """A sector, the smallest I/O of a block device."""

@@ -10,7 +10,7 @@ from sanpath.facts.samples.counters import PORT_SPEED
 from sanpath.facts.time.steps import StepMarks
 from sanpath.model import Event, Poll, Rows
 from sanpath.pulse.poll_rounds import Rounds
-from sanpath.recording.handover import LiveItem
+from sanpath.recording.viewer_protocol import LiveItem
 
 PORTS = "switch_port"
 METRICS = {PORTS: frozenset((PORT_SPEED, "bytes_rx_total", "bytes_tx_total"))}

@@ -17,10 +17,10 @@ from sanpath.pulse.newest import METRICS, Newest
 from sanpath.pulse.pulses import Pulses
 from sanpath.recording.format.layout import read_manifest
 from sanpath.recording.format.writers import Start, ended, latest, starts
-from sanpath.recording.handover import MAX_LINE_BYTES, Hello, decoded, socket_path
 from sanpath.recording.reading.recording import Recording
 from sanpath.recording.reading.tail import FlushReader
 from sanpath.recording.storage.store import Location, store_at
+from sanpath.recording.viewer_protocol import MAX_LINE_BYTES, Hello, decoded, socket_path
 from sanpath.topology.resolve import resolve
 
 CHECK_SECONDS = 1.0

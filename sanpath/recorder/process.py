@@ -28,7 +28,6 @@ from sanpath.model import Poll, SourceEntity, SourceLink
 from sanpath.plugin import SourceConfig, Spec
 from sanpath.recorder.control import ABORT, STOP, UNWRITTEN
 from sanpath.recorder.first_completed import either, sleep
-from sanpath.recorder.handover import Handover
 from sanpath.recorder.loads.loads import Loads, load_name
 from sanpath.recorder.loads.sweep import ProbeRun, SweepRun, lock_sweep
 from sanpath.recorder.peers import OtherRecorders
@@ -36,6 +35,7 @@ from sanpath.recorder.request import RunRequest
 from sanpath.recorder.request_check import load_hosts, reader_of, select_sources
 from sanpath.recorder.sink import Sink, error_text
 from sanpath.recorder.sources.source import CLOSE_SECONDS, Source
+from sanpath.recorder.viewer_socket import ViewerSocket
 from sanpath.recording.format import layout
 from sanpath.recording.format.compaction import Retention
 from sanpath.recording.format.documents import Declaration, Ending, Header
@@ -99,14 +99,14 @@ class Recorder:
 
     async def run(self) -> None:
         """Record from start to end. `write_failure` is set if the recording could not be written completely."""
-        handover = Handover(self._manifest.run_id, self._writer.name, self._clock)
-        self._sink = Sink(self._writer, self._clock, handover.take)
+        viewers = ViewerSocket(self._manifest.run_id, self._writer.name, self._clock)
+        self._sink = Sink(self._writer, self._clock, viewers.take)
         self._stop = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         self._set_up_loads()
         self._record_configuration()
         self._listen()
-        await handover.start()
+        await viewers.start()
         other_recorders = self._other_recorders()
         sources = [self._create_source(config) for config in self._config.sources]
         flushing = asyncio.create_task(self._sink.run())
@@ -120,7 +120,7 @@ class Recorder:
             await _wait_until_ended(sources, polling)
             self._record_hung_polls(sources)
             flushing.cancel()
-            await handover.close()
+            await viewers.close()
             await self._sink.flush()
             failure = self._sink.close()
             lost = f"the last {self._sink.waiting} rows could not be written: {failure}" if failure else ""

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from sanpath.errors import UsageError
 from sanpath.masking import printable
-from sanpath.rulebook.kinds import FactKind, did_you_mean
+from sanpath.rulebook.fact_kinds import FactKind, did_you_mean
 
 MAX_CHARACTERS = 1000
 """Longer conditions are refused: each term is an operation over all rows of a table, and rules need few terms."""

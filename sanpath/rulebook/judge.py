@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sanpath.facts.table import FactRow, FactTable
 from sanpath.rulebook.condition import Columns, Condition, Values, compile_condition
-from sanpath.rulebook.kinds import FactKind, fact_kinds, finite_or_none, is_kind, units
+from sanpath.rulebook.fact_kinds import FactKind, fact_kinds, finite_or_none, is_kind, units
 from sanpath.rulebook.model import RUN_BY_DEFAULT, Outcome, RowOutcome, Rule, Status
 from sanpath.rulebook.site.policy import Policy, apply_policy
 from sanpath.rulebook.summary import fill

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import isfinite
 
 from sanpath.facts.table import FactRow, FactValue
-from sanpath.rulebook.kinds import FactKind, did_you_mean
+from sanpath.rulebook.fact_kinds import FactKind, did_you_mean
 from sanpath.rulebook.model import Fix
 from sanpath.rulebook.summary import format_in_unit
 

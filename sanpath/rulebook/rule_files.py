@@ -17,15 +17,15 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from sanpath.catalogue import catalogue
-from sanpath.document import Document, DocumentError, Place, parse
 from sanpath.errors import ConfigError, UsageError
 from sanpath.masking import printable
 from sanpath.rulebook import remedy, summary
 from sanpath.rulebook.condition import ConditionError, compile_condition
-from sanpath.rulebook.kinds import FactKind, did_you_mean, fact_kinds, is_kind
+from sanpath.rulebook.fact_kinds import FactKind, did_you_mean, fact_kinds, is_kind
 from sanpath.rulebook.model import OUTCOMES, Fix, Limit, Rule, RuleTest
 from sanpath.rulebook.site.options import POLICIES
 from sanpath.yaml_cache import cached
+from sanpath.yaml_document import Document, DocumentError, Place, parse
 
 MAX_BYTES = 64 * 1024
 """Larger rule files are refused; the longest built-in one has a tenth of this size."""

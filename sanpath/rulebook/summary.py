@@ -8,7 +8,7 @@ from string import Formatter
 
 from sanpath.facts.table import FactValue
 from sanpath.masking import printable
-from sanpath.rulebook.kinds import did_you_mean, finite_or_none
+from sanpath.rulebook.fact_kinds import did_you_mean, finite_or_none
 from sanpath.units import bandwidth, iops, percent
 
 UNKNOWN_TEXT = "not known"

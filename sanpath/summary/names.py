@@ -1,4 +1,4 @@
-"""Names of entities for people."""
+"""Names of entities on the first screen: with their noun or owner, long identifiers shortened, others counted."""
 
 from __future__ import annotations
 

@@ -12,9 +12,9 @@ from sanpath.facts.load.loads import FLAT
 from sanpath.facts.table import WHOLE_RUN
 from sanpath.rulebook.model import Finding
 from sanpath.summary.consequence import consequence
+from sanpath.summary.fallback_actions import own_action
 from sanpath.summary.names import readable
 from sanpath.summary.other_io import other_io
-from sanpath.summary.own_actions import own_action
 from sanpath.summary.path import summary_path
 from sanpath.summary.step_figures import in_flight, main_direction
 from sanpath.summary.verdict_line import verdict_line

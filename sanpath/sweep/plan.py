@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Self, TypeVar, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from sanpath.document import read_document, unknown_key
+from sanpath.yaml_document import read_document, unknown_key
 
 Engine = Literal["fio", "diskspd", "vdbench"]
 ENGINES: tuple[Engine, ...] = get_args(Engine)

@@ -59,7 +59,7 @@ def connect_described(topology: Topology) -> None:
         _connect(topology, port, end)
 
 
-def open_ports(topology: Topology) -> list[Entity]:
+def ports_without_cable(topology: Topology) -> list[Entity]:
     """Return the switch ports whose other end is unknown, without port channels."""
     cabled = _cabled(topology)
     ports = (port for port in topology.of_kind("switch_port") if port.id not in cabled)

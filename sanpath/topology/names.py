@@ -1,4 +1,4 @@
-"""Names of entities for people."""
+"""The short name of an entity, its kind as a noun, and sentences with nouns instead of ids."""
 
 from __future__ import annotations
 

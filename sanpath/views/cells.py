@@ -13,7 +13,7 @@ from sanpath.views.words import short
 
 if TYPE_CHECKING:
     from sanpath.diagnosis.model import Diagnosis, StepResult
-    from sanpath.diagnosis.source_accounts import RecorderAccount, SourceAccount
+    from sanpath.diagnosis.sources import RecorderAccount, SourceAccount
 
 CLOCKS = {
     "protocol": "clocks compared",

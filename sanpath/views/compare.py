@@ -14,7 +14,7 @@ from sanpath.comparison.differences import Value
 from sanpath.comparison.same_latency import AtLatency, Cost
 from sanpath.masking import printable
 from sanpath.units import bandwidth, count, duration, iops, percent, percent_change
-from sanpath.views import terminal
+from sanpath.views import terminal_tables
 from sanpath.views.markdown import safe, table
 from sanpath.views.whatif import check_text
 from sanpath.views.words import io_words, short
@@ -42,7 +42,7 @@ def as_text(comparison: Comparison, width: int | None = None) -> str:
     head = Text(printable(comparison.headline), style="bold")
     remarks, below = ([Text(printable(line)) for line in lines] for lines in (comparison.remarks, notes(comparison)))
     changes: list[RenderableType] = ["", _table(comparison), ""] if comparison.pairs else []
-    return terminal.as_lines(head, *remarks, *changes, *below, width=width)
+    return terminal_tables.as_lines(head, *remarks, *changes, *below, width=width)
 
 
 def as_markdown(comparison: Comparison) -> str:
@@ -191,7 +191,7 @@ def _change_text(ratio: float) -> str:
 
 def _table(comparison: Comparison) -> Table:
     options = {"padding": (0, 1, 0, 0), "caption": SPREAD_NOTE, "caption_justify": "left"}
-    shown = terminal.table(HEADER, rows(comparison), range(4, 8), **options)
+    shown = terminal_tables.table(HEADER, rows(comparison), range(4, 8), **options)
     for column in shown.columns[1:7]:
         column.no_wrap = True
     return shown

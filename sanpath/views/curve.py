@@ -9,7 +9,7 @@ from rich.text import Text
 from sanpath.diagnosis.model import Diagnosis, StepResult
 from sanpath.masking import printable
 from sanpath.units import bandwidth, count, duration, iops, outstanding
-from sanpath.views import terminal, words
+from sanpath.views import terminal_tables, words
 from sanpath.views.markdown import safe, table
 
 TITLE = "Throughput and latency over outstanding I/Os"
@@ -41,8 +41,8 @@ def knee(diagnosis: Diagnosis) -> str:
 def text(diagnosis: Diagnosis, width: int | None = None, colour: bool = False) -> str:
     """Title, table and limits for a terminal. `width`: columns, None: the terminal's."""
     title, below = Text(f"\n{TITLE}", style="bold"), Text(f"\n{knee(diagnosis)}")
-    curve = terminal.table(HEADER, rows(diagnosis), range(2, 7))
-    return terminal.as_lines(title, curve, below, width=width, colour=colour)
+    curve = terminal_tables.table(HEADER, rows(diagnosis), range(2, 7))
+    return terminal_tables.as_lines(title, curve, below, width=width, colour=colour)
 
 
 def markdown(diagnosis: Diagnosis) -> str:

@@ -13,7 +13,7 @@ from sanpath.diagnosis.model import CurvePoint
 from sanpath.masking import printable
 from sanpath.units import count, counted, duration, iops, kibibytes, percent, percent_change
 from sanpath.views.compare import latency_text
-from sanpath.views.terminal import as_lines
+from sanpath.views.terminal_tables import as_lines
 from sanpath.views.words import short
 
 

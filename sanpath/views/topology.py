@@ -7,7 +7,7 @@ import json
 import networkx as nx
 
 from sanpath.masking import printable
-from sanpath.topology.descriptions import description, open_ports
+from sanpath.topology.descriptions import description, ports_without_cable
 from sanpath.topology.paths import io_paths, machine_of, placed_loads, targets_of
 from sanpath.topology.topology import Topology
 
@@ -85,7 +85,7 @@ def as_tree(topology: Topology) -> str:
 
 def _open_ports(topology: Topology) -> list[str]:
     """The number of switch ports that lead to an unknown device, and their descriptions, which may name it."""
-    ports = open_ports(topology)
+    ports = ports_without_cable(topology)
     if not ports:
         return []
     described = [port for port in ports if description(port)][:_MAX_PORTS]

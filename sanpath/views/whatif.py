@@ -11,7 +11,7 @@ from rich.text import Text
 from sanpath.diagnosis.model import Interval
 from sanpath.masking import printable
 from sanpath.units import count, duration, iops, percent_change
-from sanpath.views.terminal import as_lines
+from sanpath.views.terminal_tables import as_lines
 from sanpath.views.words import short
 from sanpath.whatif.predict import Check, Prediction
 from sanpath.whatif.settings import Wanted

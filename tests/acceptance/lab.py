@@ -16,7 +16,7 @@ from sanpath.comparison.compare import Comparison, add_checks, compare
 from sanpath.diagnose import diagnose, judge_recording
 from sanpath.diagnosis.model import Bottleneck, Diagnosis
 from sanpath.recording.reading.recording import Recording
-from sanpath.views import text
+from sanpath.views import terminal_report
 from sanpath.whatif.what_if import WhatIf, what_if
 from sanpath_lab.scenario import Scenario, load_scenario
 from sanpath_testbed.defects import Defect, Defects
@@ -49,7 +49,7 @@ class Ran:
     @cached_property
     def report(self) -> str:
         """The report as it is printed, in one line."""
-        return " ".join(text.render(self.found, 200).split())
+        return " ".join(terminal_report.render(self.found, 200).split())
 
     @cached_property
     def relieved(self) -> WhatIf:

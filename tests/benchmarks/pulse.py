@@ -14,7 +14,7 @@ from sanpath.model import Event, Rows
 from sanpath.pulse.link_counters import Port, WiredLink
 from sanpath.pulse.newest import Newest, select_needed_columns
 from sanpath.pulse.pulses import Pulses
-from sanpath.recording.handover import decoded, encoded
+from sanpath.recording.viewer_protocol import decoded, encoded
 from sanpath.views.live.cursor import Cursor
 from sanpath.views.live.pages.now import Now
 from sanpath.views.live.reading.shown_verdict import DebouncedVerdict, verdict_of

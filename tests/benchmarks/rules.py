@@ -6,8 +6,8 @@ import random
 import time
 
 from sanpath.facts.table import FactRow, FactTable, FactValue
+from sanpath.rulebook.fact_kinds import FactKind, fact_kinds
 from sanpath.rulebook.judge import evaluate, fact_columns, judge, rule_condition
-from sanpath.rulebook.kinds import FactKind, fact_kinds
 from sanpath.rulebook.model import Rule
 from sanpath.rulebook.rule_files import load_rulebook
 from tests.benchmarks.rounds import spread

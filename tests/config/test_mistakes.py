@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from sanpath.cli import main
-from sanpath.document import read_document
 from sanpath.errors import ConfigError
+from sanpath.yaml_document import read_document
 from tests.recorder.processes import sanpath
 
 SECRET = "hunter2-is-not-a-reference"

@@ -18,7 +18,7 @@ from sanpath.facts.load.access import Access
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.topology.resolve import resolve
 from sanpath.views.json import render
-from sanpath.views.text import render as as_text
+from sanpath.views.terminal_report import render as as_text
 from sanpath.views.words import io_words
 from tests.support.san import ARRAY_PORT, HOST_PORT, KIB, AtArray, Flow, San
 from tests.support.stories import NOTHING, diagnosed, fast, judged

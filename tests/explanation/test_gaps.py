@@ -7,9 +7,9 @@ from pathlib import Path
 from sanpath.catalogue.catalogue import facts, kinds, parts
 from sanpath.diagnose import diagnose
 from sanpath.diagnosis.model import Diagnosis, Unobserved
-from sanpath.rulebook.kinds import LAYERS
+from sanpath.rulebook.fact_kinds import LAYERS
 from sanpath.rulebook.rule_files import load_rulebook
-from sanpath.views import text
+from sanpath.views import terminal_report
 from tests.support.san import AtArray, Flow, San
 
 
@@ -19,7 +19,7 @@ def test_one_line_says_which_source_is_missing_and_no_list_of_rules(tmp_path: Pa
     assert host.why == "no source of this recording reads it"
     assert "paths and path policies" in host.consequence
     assert "single-path" in host.rules
-    report = text.render(found, width=1000)
+    report = terminal_report.render(found, width=1000)
     unmeasured = report.partition("\nNot measured\n")[2].partition("\n\n")[0]
     assert f"the host: {host.why}; {host.consequence} ({len(host.rules)} rules not judged)" in unmeasured
     assert not [rule.id for rule in load_rulebook() if "-" in rule.id and rule.id in unmeasured]

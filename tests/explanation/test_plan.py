@@ -18,7 +18,7 @@ from sanpath.explanation.plan import plan
 from sanpath.rulebook.model import DISRUPTIONS, Disruption, Finding, Fix, Role, Severity
 from sanpath.rulebook.rule_files import load_rulebook
 from sanpath.rulebook.site.settings import Site, Suppression
-from sanpath.views import markdown, text, words
+from sanpath.views import markdown, terminal_report, words
 from tests.support.stories import STORIES, diagnosed, recorded
 
 VERDICT = Verdict("bottleneck", "A", "s", "-", (), None, None, R0(None, None), Next("link:b", "", (1e3, 2e3), (1, 2)))
@@ -157,7 +157,7 @@ def test_the_plan_of_a_story_is_in_order_and_in_every_report(name: str) -> None:
             assert about_the_limit(before) >= about_the_limit(after)
             if about_the_limit(before) == about_the_limit(after):
                 assert DISRUPTIONS.index(before.disruption) <= DISRUPTIONS.index(after.disruption)
-    for report in (text.render(found, 400), markdown.render(found)):
+    for report in (terminal_report.render(found, 400), markdown.render(found)):
         assert (re.search(r"^(## )?Actions$", report, re.M) is not None) == bool(found.plan)
         for step in found.plan:
             assert step.action in report.replace("\\", "")
@@ -184,7 +184,7 @@ def test_to_suppress_findings_never_worsens_a_grade(name: str) -> None:
     assert not [f for f in found.findings if f.outcome == "hit"]
     assert [one.rule for one in found.judging.suppressed] == hit
     assert all(one.findings for one in found.judging.suppressed)
-    for report in (text.render(found, 400), markdown.render(found)):
+    for report in (terminal_report.render(found, 400), markdown.render(found)):
         assert report.count("suppressed until 9999-12-31") == len(hit)
 
 
@@ -193,7 +193,7 @@ def test_an_expired_suppression_counts_again_and_says_so() -> None:
     found = diagnose(recorded("published"), load_rulebook(), site)
     assert "link-full" in {f.rule for f in found.findings if f.outcome == "hit"}
     reported = "the suppression of link-full ended on 2000-01-01, so its findings count again; its reason was: new"
-    assert reported in text.render(found, 400)
+    assert reported in terminal_report.render(found, 400)
     assert reported in markdown.render(found).replace("\\", "")
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from sanpath.diagnose import _step, judge_recording
 from sanpath.views.step_notes import step_notes
-from sanpath.views.text import render as as_text
+from sanpath.views.terminal_report import render as as_text
 from sanpath_collectors.fio.tables import LOAD
 from tests.support.recording import RecordingBuilder
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San

@@ -17,7 +17,7 @@ from sanpath.recording.format.compaction import DROPPED
 from sanpath.recording.reading.recording import Recording
 from sanpath.recording.writing.writer import Writer
 from sanpath.views.live.reading.judging import LIVE_SECONDS, read_snapshot
-from sanpath.views.text import render
+from sanpath.views.terminal_report import render
 from tests.recording.support import PORT
 
 START_US, SECOND = 1_800_000_000_000_000, 1_000_000

@@ -37,7 +37,7 @@ def kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> int:
         return found
 
     with monkeypatch.context() as patch:
-        patch.setattr("sanpath.facts.sampled.step_samples", seen)
+        patch.setattr("sanpath.facts.inputs.step_samples", seen)
         compute(Recording(folder))
     return len({sample.entity for sample in kept})
 

@@ -12,7 +12,7 @@ from sanpath.probe.budget import Spent
 from sanpath.probe.experiment_steps import Finish, order_of, start_order
 from sanpath.probe.search import change_text, find_limit
 from sanpath.recording.reading.recording import Recording
-from sanpath.views import json, markdown, text
+from sanpath.views import json, markdown, terminal_report
 from sanpath_lab.generator import draw
 from sanpath_testbed.experiments import heaviest_step_alone
 from sanpath_testbed.outcome import judge
@@ -66,7 +66,7 @@ def test_every_step_is_in_the_recording(probed: tuple[Path, list[Diagnosis], Fin
 
 def test_reports_show_what_was_tried(probed: tuple[Path, list[Diagnosis], Finish]) -> None:
     last = probed[1][-1]
-    for report in (text.render(last, 100), markdown.render(last)):
+    for report in (terminal_report.render(last, 100), markdown.render(last)):
         tried = report.partition("What was tried")[2].partition("Where the")[0]
         assert "the load as given" in tried
         assert "repeat the step with 24 outstanding I/Os" in tried

@@ -10,7 +10,7 @@ from sanpath.diagnosis.model import Diagnosis, Trial
 from sanpath.probe.budget import Spent, rate_limit, refusal_reason, step_seconds
 from sanpath.probe.choice import best_choice, expected_bits
 from sanpath.probe.experiment_steps import Order, order_of, start_order
-from sanpath.views import json, markdown, text
+from sanpath.views import json, markdown, terminal_report
 from sanpath_lab.generator import draw
 from sanpath_testbed.experiments import heaviest_step_alone
 from sanpath_testbed.probes import lab_runner, probe_plan
@@ -100,7 +100,7 @@ def test_the_pause_is_proposed_only_where_others_are_measured(media: list[Diagno
 
 
 def test_reports_show_it_as_a_step(media: list[Diagnosis]) -> None:
-    for report in (text.render(media[-1], 100), markdown.render(media[-1])):
+    for report in (terminal_report.render(media[-1], 100), markdown.render(media[-1])):
         tried = report.partition("What was tried")[2].partition("Where the")[0]
         assert "pause the load and watch the latency of other hosts" in tried
     assert '"experiment": "pause"' in json.render(media[-1])

@@ -9,9 +9,9 @@ from dataclasses import replace
 
 from sanpath.model import Rows
 from sanpath.pulse.newest import METRICS
-from sanpath.recording.handover import LiveItem
 from sanpath.recording.reading.recording import Recording
 from sanpath.recording.reading.tail import merge_tables
+from sanpath.recording.viewer_protocol import LiveItem
 
 
 def judged_again(recording: Recording, every_kind: bool = False) -> list[tuple[int, str, LiveItem]]:

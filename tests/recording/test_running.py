@@ -16,9 +16,9 @@ from typer.testing import CliRunner
 from sanpath.cli import app
 from sanpath.model import Poll
 from sanpath.recording.format import layout
-from sanpath.recording.handover import socket_path
 from sanpath.recording.reading.recording import Recording
 from sanpath.recording.reading.running import SIGN_SECONDS, growth
+from sanpath.recording.viewer_protocol import socket_path
 from sanpath.recording.writing.writer import Writer
 
 

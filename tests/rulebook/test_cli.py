@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from sanpath.catalogue.catalogue import facts
 from sanpath.cli.commands.rules import app
 from sanpath.errors import SanpathError
-from sanpath.rulebook.kinds import LAYERS
+from sanpath.rulebook.fact_kinds import LAYERS
 from sanpath.rulebook.model import ROLES
 
 ROOT = Path(__file__).parents[2]

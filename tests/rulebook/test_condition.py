@@ -8,8 +8,8 @@ import pytest
 
 from sanpath.facts.table import FactTable, FactValue
 from sanpath.rulebook.condition import ConditionError, compile_condition
+from sanpath.rulebook.fact_kinds import fact_kinds
 from sanpath.rulebook.judge import judge
-from sanpath.rulebook.kinds import fact_kinds
 from sanpath.rulebook.model import Fix, Limit, Rule
 
 FIX = Fix(platform="any", commands=(), scope="-", disruption="none", verify="-", undo="-")

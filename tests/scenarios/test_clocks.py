@@ -9,10 +9,10 @@ import pytest
 
 from sanpath.diagnose import judge_recording
 from sanpath.diagnosis.model import Diagnosis
-from sanpath.diagnosis.source_accounts import SourceAccount
+from sanpath.diagnosis.sources import SourceAccount
 from sanpath.model import Column, Table
 from sanpath.recording.reading.recording import Recording
-from sanpath.views import json, markdown, text
+from sanpath.views import json, markdown, terminal_report
 from sanpath_collectors.fio.tables import LOAD
 from tests.support.recording import RecordingBuilder
 from tests.support.san import AtArray, Flow, San
@@ -94,7 +94,7 @@ def test_a_plateau_without_edges_says_that_it_cannot_tell(tmp_path: Path) -> Non
     assert source(found, "sw1").clock_offset_seconds is None
     (unseen,) = [u for u in found.unobserved if u.what == "the clock of sw1"]
     assert "is constant, so it fits the load's at any offset" in unseen.why
-    assert unseen.what in text.render(found, 100)
+    assert unseen.what in terminal_report.render(found, 100)
 
 
 def test_pauses_that_repeat_say_that_they_cannot_tell(tmp_path: Path) -> None:
@@ -150,6 +150,6 @@ def test_averages_that_may_lie_beside_a_step_do_not_count_in_it(tmp_path: Path, 
 
 def test_clock_and_uncertainty_are_in_every_report(tmp_path: Path) -> None:
     found = judged(late_array(tmp_path, (90.0, 0.2)))
-    assert "+90.0 ± 0.2 s, clocks compared" in " ".join(text.render(found, 200).split())
+    assert "+90.0 ± 0.2 s, clocks compared" in " ".join(terminal_report.render(found, 200).split())
     assert "+90.0 ± 0.2 s, clocks compared" in markdown.render(found)
     assert '"clock_told_by": "protocol"' in json.render(found)

@@ -8,7 +8,7 @@ import pytest
 
 from sanpath.diagnosis.model import Diagnosis
 from sanpath.model import Column, Table
-from sanpath.views import text
+from sanpath.views import terminal_report
 from tests.support.recording import RecordingBuilder
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
 from tests.support.stories import COUNTED, NOTHING, X, fast, judged
@@ -69,7 +69,7 @@ def test_a_switch_that_stands_still_is_told_where_a_port_at_the_end_of_the_path_
     assert "read from sw1" in why[HOST_LINK]
     assert found.verdict.bottlenecks[0].entity == HOST_LINK
     assert {HOST_LINK, ARRAY_LINK}.isdisjoint(cleared.entity for cleared in found.cleared)
-    assert "idle" not in text.render(found, 100)
+    assert "idle" not in terminal_report.render(found, 100)
 
 
 @pytest.mark.parametrize("at_port", [None, 0.1 * COUNTED, 3 * COUNTED], ids=["not read", "other path", "others"])
@@ -79,6 +79,6 @@ def test_a_path_that_counts_nothing_and_has_no_witness_is_not_called_idle(
     """Its cables are named, and may be wrong, or its counters stand still: neither is known."""
     found = with_switch_that_stands_still(tmp_path, at_port)
     assert not [part for part in found.unobserved if "misses bytes" in part.why]
-    path = next(line for line in text.render(found, 300).splitlines() if "══" in line)
+    path = next(line for line in terminal_report.render(found, 300).splitlines() if "══" in line)
     assert "idle" not in path
     assert "ame the cables" not in (found.summary.action or "")

@@ -11,8 +11,8 @@ import pytest
 from sanpath.diagnosis.model import Diagnosis, Finding
 from sanpath.facts.compute import compute
 from sanpath.recording.reading.recording import Recording
+from sanpath.verdict.judgement.possible_experiments import possible_experiments
 from sanpath.verdict.judgement.posterior import rank_claims
-from sanpath.verdict.judgement.proposals import proposals
 from sanpath.verdict.places.table import place_tables
 from sanpath_collectors.linux_host.tables import CGROUP
 from tests.scenarios.test_control_groups import ABOVE, DEVICE_SECONDS, OTHER, OWN, READS, Grouped
@@ -134,7 +134,7 @@ def _by_more_jobs(folder: Path, quota: Quota) -> float:
     facts = compute(Recording(folder / "r.sanpath"))
     (table,) = place_tables(facts, facts.loads)
     claim = next(claim for claim in rank_claims([table])[0] if claim.verdict == "generator_limited")
-    (more_jobs,) = [each for each in proposals(table, claim) if each.action == "more_jobs"]
+    (more_jobs,) = [each for each in possible_experiments(table, claim) if each.action == "more_jobs"]
     return more_jobs.outcome_probability(claim)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sanpath.diagnosis.model import Diagnosis
-from sanpath.views import text
+from sanpath.views import terminal_report
 from tests.support.san import KIB, AtArray, Flow, San
 from tests.support.stories import COUNTED, NOTHING, X, fast, judged
 
@@ -43,7 +43,7 @@ def test_a_transfer_of_a_hundred_times_the_wire_is_somebody_s_wait(tmp_path: Pat
     beyond = next(p for p in budget.parts if p.what.startswith("transfer beyond what the wire needs"))
     assert (beyond.layer, beyond.limited_by) == ("fabric", None)
     assert beyond.seconds[0] == pytest.approx(0.0047 - 67540 / 1700e6, rel=1e-3)
-    assert "to be surer" in text.render(found, 100)
+    assert "to be surer" in terminal_report.render(found, 100)
 
 
 def test_a_transfer_of_four_times_the_wire_is_none(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_a_full_host_queue_in_a_single_step_is_named(tmp_path: Path) -> None:
     assert (verdict.kind, bottleneck.entity) == ("bottleneck", "lun:sqlvm1/sda")
     assert verdict.grade != "A"
     assert "the queue lets 32 I/Os through, 512 are offered" in verdict.headline
-    assert "too few outstanding" not in text.render(found, 100).lower()
+    assert "too few outstanding" not in terminal_report.render(found, 100).lower()
     assert not any(f.rule == "concurrency-too-low" and f.outcome == "hit" for f in found.findings)
 
 

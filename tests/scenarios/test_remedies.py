@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sanpath.diagnosis.model import Diagnosis
-from sanpath.views import markdown, text
+from sanpath.views import markdown, terminal_report
 from tests.support.reading_hosts import Reads, reads_on_hosts
 from tests.support.san import ARRAY_PORT, HOST_PORT, NAA, AtArray, Flow, Port, San
 from tests.support.stories import COUNTED, NOTHING, SECOND_HBA, SECOND_TARGET, X, diagnosed, fast, judged
@@ -35,7 +35,7 @@ def commands(found: Diagnosis, rule: str = "link-full") -> list[str]:
 def test_round_robin_is_advised_where_both_ends_have_an_idle_path(tmp_path: Path) -> None:
     found = full(tmp_path, [HOST_PORT, ARRAY_PORT, SECOND_HBA, SECOND_TARGET])
     assert ROUND_ROBIN in commands(found)
-    assert f"$ {ROUND_ROBIN}" in text.render(found, 120)
+    assert f"$ {ROUND_ROBIN}" in terminal_report.render(found, 120)
 
 
 def test_the_path_policy_says_whether_it_matters_in_this_run(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_a_path_that_a_neighbour_fills_is_not_idle() -> None:
 
 def test_of_two_links_that_are_full_together_both_ports_are_named() -> None:
     found = diagnosed("published")
-    for report in (text.render(found, 120), markdown.render(found)):
+    for report in (terminal_report.render(found, 120), markdown.render(found)):
         assert "interface fc1/7" in report
         assert "interface fc1/1" in report
     for f in found.findings:
@@ -90,7 +90,7 @@ def test_of_two_links_that_are_full_together_both_ports_are_named() -> None:
 
 
 def test_every_step_of_a_remedy_is_listed_once() -> None:
-    report = text.render(diagnosed("published"), 160)
+    report = terminal_report.render(diagnosed("published"), 160)
     assert report.count("interface fc1/7") == 1
     assert report.count("When the ports of the link cannot go faster") == 1
 

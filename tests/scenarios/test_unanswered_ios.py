@@ -11,10 +11,10 @@ import pytest
 
 from sanpath.diagnose import diagnose
 from sanpath.diagnosis.model import Diagnosis
+from sanpath.facts.inputs import _loaded_us
 from sanpath.facts.load.tested_devices import devices_under_test
-from sanpath.facts.sampled import _loaded_us
+from sanpath.facts.samples.stalled_devices import DeviceStall, with_stalled_ios
 from sanpath.facts.samples.step_samples import StepSamples
-from sanpath.facts.samples.unanswered import Unanswered, with_unanswered_ios
 from sanpath.facts.time.placement import PlacedInTime
 from sanpath.model import DIRECTIONS, Column, Entity, Event, Link, Table
 from sanpath.topology.topology import Topology
@@ -136,11 +136,11 @@ def test_a_device_has_the_time_of_its_unanswered_ios_once(last: float, latency_s
     ops = [1000.0] * 5 + [0.0] * 5
     waits = [8.0] * 5 + [0.0] * 4 + [last]
     ends = [1_000_000 * second for second in range(1, 11)]
-    times = [Unanswered("db1", "lun:db1/dm-0", 5_000_000, 10_000_000, 8.0)]
+    times = [DeviceStall("db1", "lun:db1/dm-0", 5_000_000, 10_000_000, 8.0)]
     sample = StepSamples("fio", "/dev/dm-0", "", seconds=[1.0] * 10, ended_us=ends)
     sample.rates |= {"ops_read_total": ops, "latency_seconds_read_total": waits}
     known_as = {("db1", "lun", "dm-0"): "lun:db1/dm-0", ("fio", "lun", "/dev/dm-0"): "lun:db1/dm-0"}
-    (found,) = with_unanswered_ios([sample], times, known_as)
+    (found,) = with_stalled_ios([sample], times, known_as)
     rates = [found.rate(f"{what}_read_total") or 0.0 for what in ("latency_seconds", "ops")]
     assert rates[0] / rates[1] == pytest.approx(latency_seconds)
 

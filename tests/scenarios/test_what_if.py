@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sanpath.diagnosis.model import Diagnosis
-from sanpath.views import text
+from sanpath.views import terminal_report
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
 from tests.support.stories import COUNTED, NOTHING, X, judged
 
@@ -44,7 +44,7 @@ def test_a_host_queue_of_32_bounds_what_eight_times_the_link_gives(tmp_path: Pat
     (bottleneck,) = found.verdict.bottlenecks
     assert bottleneck.explains == pytest.approx(1 - 800 / highest / 0.128, rel=1e-3)  # 80.1 %
     assert bottleneck.wait_at == "lun:sqlvm1/sda"
-    reported = " ".join(text.render(found, 100).split())
+    reported = " ".join(terminal_report.render(found, 100).split())
     assert "sqlvm1/sda with the 32 I/Os it lets through limits next" in reported
 
 

@@ -11,7 +11,7 @@ from typer.main import get_command
 from sanpath.catalogue.catalogue import facts
 from sanpath.cli import app
 from sanpath.rulebook.rule_files import load_rulebook
-from sanpath.views import cells, markdown, text, words
+from sanpath.views import cells, markdown, terminal_report, words
 from tests.support.stories import STORIES, diagnosed
 
 Text = tuple[str, str]
@@ -92,7 +92,7 @@ def first_screen_texts() -> Iterator[Text]:
 def report_texts() -> Iterator[Text]:
     """Yield the whole reports of all stories."""
     for name in STORIES:
-        yield f"{name}, terminal", text.render(diagnosed(name), 118)
+        yield f"{name}, terminal", terminal_report.render(diagnosed(name), 118)
         yield f"{name}, Markdown", markdown.render(diagnosed(name))
 
 

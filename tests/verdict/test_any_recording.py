@@ -17,7 +17,7 @@ from sanpath.recording.reading.recording import Recording
 from sanpath.units import percent
 from sanpath.verdict.places.host_queues import DEPTH_ERROR
 from sanpath.verdict.places.table import place_tables
-from sanpath.views import json, markdown, progress, text
+from sanpath.views import json, markdown, progress, terminal_report
 from sanpath_collectors.fio.tables import LOAD
 from tests.support.recording import RecordingBuilder
 from tests.support.san import ARRAY_PORT, HOST_PORT, KIB, AtArray, Flow, San
@@ -68,7 +68,7 @@ def check(found: Diagnosis) -> None:
     limiting = {b.entity for s in found.steps for b in s.verdict.bottlenecks}
     assert not limiting & {c.entity for c in found.cleared}
     at_one_with_itself(found)
-    assert text.render(found, 100)
+    assert terminal_report.render(found, 100)
     assert markdown.render(found)
     assert json.render(found)
     assert progress.line(found)

@@ -10,7 +10,7 @@ import pytest
 from rich.cells import cell_len
 
 from sanpath.diagnosis.model import Diagnosis
-from sanpath.views import first_screen, json, markdown, progress, text
+from sanpath.views import first_screen, json, markdown, progress, terminal_report
 from sanpath.views.words import finding_text, group_findings
 from tests.support.san import ARRAY_PORT, HOST_PORT, KIB, AtArray, Flow, San
 from tests.support.stories import COUNTED, NOTHING, STORIES, X, diagnosed, judged
@@ -49,14 +49,14 @@ def tame(tmp_path_factory: pytest.TempPathFactory) -> Diagnosis:
 @pytest.mark.parametrize("width", [80, 100, 160])
 @pytest.mark.parametrize("name", sorted(STORIES))
 def test_no_line_is_longer_than_the_screen(name: str, width: int) -> None:
-    lines = text.render(diagnosed(name), width).splitlines()
+    lines = terminal_report.render(diagnosed(name), width).splitlines()
     assert max(cell_len(line) for line in lines) <= width
     assert len(lines) > 15
 
 
 @pytest.mark.parametrize("width", [80, 100, 160])
 def test_the_words_a_user_needs_are_there_at_every_width(width: int) -> None:
-    report = joined(text.render(diagnosed("published"), width))
+    report = joined(terminal_report.render(diagnosed("published"), width))
     for words in (
         *("BOTTLENECK", "Confidence A", "4 Gb/s link esx7 vmhba2–sw1 fc1/7 is saturated (98 % utilised, reads)"),
         "From 16 to 800 outstanding I/Os, throughput stays at 6,250 IOPS of 64 KiB and latency grows from 2.56 ms",
@@ -96,7 +96,7 @@ def test_markdown_has_the_same_words() -> None:
 def test_each_action_has_its_verification_and_its_undo_on_lines_of_their_own() -> None:
     found = diagnosed("published")
     assert found.plan
-    lines = [line.strip() for line in text.render(found, 400).splitlines()]
+    lines = [line.strip() for line in terminal_report.render(found, 400).splitlines()]
     marked = [line.strip() for line in markdown.render(found).replace("\\", "").splitlines()]
     for variant in (variant for step in found.plan for variant in step.on_each_platform):
         for back in (f"Verify: {variant.verify}", f"Undo: {variant.undo}"):
@@ -105,13 +105,13 @@ def test_each_action_has_its_verification_and_its_undo_on_lines_of_their_own() -
 
 
 def test_the_verdict_stands_first() -> None:
-    assert text.render(diagnosed("published"), 100).startswith("BOTTLENECK   Confidence A")
+    assert terminal_report.render(diagnosed("published"), 100).startswith("BOTTLENECK   Confidence A")
     assert markdown.render(diagnosed("published")).startswith("# 4 Gb/s link")
 
 
 def test_when_nobody_can_tell_the_report_says_what_would_decide() -> None:
     for report in (
-        text.render(diagnosed("switch_not_observed"), 100),
+        terminal_report.render(diagnosed("switch_not_observed"), 100),
         markdown.render(diagnosed("switch_not_observed")),
     ):
         assert "The limit is something between sqlvm1 and fa1" in joined(report)
@@ -122,7 +122,7 @@ def test_when_nobody_can_tell_the_report_says_what_would_decide() -> None:
 
 def test_a_negative_rest_is_shown() -> None:
     for report in (
-        text.render(diagnosed("array_slower_than_the_load"), 100),
+        terminal_report.render(diagnosed("array_slower_than_the_load"), 100),
         markdown.render(diagnosed("array_slower_than_the_load")),
     ):
         assert re.search(r"overlap\W+-0\.60 ms", report)
@@ -131,13 +131,13 @@ def test_a_negative_rest_is_shown() -> None:
 
 
 def test_what_a_step_is_not_good_for_is_said() -> None:
-    for report in (text.render(diagnosed("too_short"), 100), markdown.render(diagnosed("too_short"))):
+    for report in (terminal_report.render(diagnosed("too_short"), 100), markdown.render(diagnosed("too_short"))):
         assert "too short" in report
         assert "Confidence C" in report
 
 
 def test_both_directions_of_a_mixed_step_have_a_row_and_a_budget() -> None:
-    report = text.render(diagnosed("mixed"), 120)
+    report = terminal_report.render(diagnosed("mixed"), 120)
     assert re.search(r"^ rw +read ", report, re.MULTILINE)
     assert re.search(r"^ rw +write ", report, re.MULTILINE)
     assert "(read, step rw)" in report
@@ -151,19 +151,19 @@ def headings(report: str) -> list[str]:
 
 @pytest.mark.parametrize("width", [80, 160])
 def test_names_cannot_change_the_text_report(nasty: Diagnosis, tame: Diagnosis, width: int) -> None:
-    plain = text.render(nasty, width)
+    plain = terminal_report.render(nasty, width)
     assert not re.search(r"[^\n\x20-\x7e\u00a0-\uffff]", plain), "a control character"
     assert "\u202e" not in plain
     assert max(cell_len(line) for line in plain.splitlines()) <= width
     assert "[red]" in plain, "markup is shown and not obeyed"
     assert "\n# forged" not in plain
-    assert headings(plain) == headings(text.render(tame, width))
+    assert headings(plain) == headings(terminal_report.render(tame, width))
     assert len(headings(plain)) > 6
 
 
 def test_colour_is_only_where_asked_for(nasty: Diagnosis) -> None:
-    assert "\x1b[" not in text.render(nasty, 100)
-    coloured = text.render(nasty, 100, colour=True)
+    assert "\x1b[" not in terminal_report.render(nasty, 100)
+    coloured = terminal_report.render(nasty, 100, colour=True)
     assert "\x1b[1;31m" in coloured
     assert "\x1b[2J" not in coloured
 
@@ -228,7 +228,7 @@ def test_a_source_that_never_answered_is_named_while_the_test_runs() -> None:
 
 def test_time_that_waits_for_a_configured_limit_is_called_so_wherever_it_is_enforced() -> None:
     found = diagnosed("quality_of_service")
-    for report in (text.render(found, width=160), markdown.render(found)):
+    for report in (terminal_report.render(found, width=160), markdown.render(found)):
         (row,) = [line for line in report.splitlines() if "waits for the configured limit" in line]
         assert row.strip(" |").startswith("configured limit")
 
@@ -264,7 +264,7 @@ def test_the_elements_of_a_finding_are_counted_as_what_they_are(entities: tuple[
 
 
 def test_the_second_line_of_what_is_gained_is_indented_like_the_first() -> None:
-    lines = text.render(diagnosed("published"), 80).splitlines()
+    lines = terminal_report.render(diagnosed("published"), 80).splitlines()
     (first,) = (number for number, line in enumerate(lines) if "Expected gain" in line)
     assert lines[first].startswith("  Expected")
     assert lines[first + 1].startswith("  ") or not lines[first + 1]

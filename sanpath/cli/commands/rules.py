@@ -66,7 +66,7 @@ def _coverage(rules: Sequence[Rule]) -> None:
     """Print the number of rules for each layer, judged entity kind and role, and for each status."""
     from collections import Counter
 
-    from sanpath.rulebook.kinds import LAYERS
+    from sanpath.rulebook.fact_kinds import LAYERS
     from sanpath.rulebook.model import ROLES, STATUSES
 
     counts = Counter((rule.each, rule.role) for rule in rules)

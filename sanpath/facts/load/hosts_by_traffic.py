@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from sanpath.facts.load.traffic import Traffic, flows_of, moves_the_same, traffic_of
+from sanpath.facts.load.matching_traffic import Traffic, flows_of, moves_the_same, traffic_of
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.model import Entity, SourceEntity, SourceLink, Step
 from sanpath.topology.keys import INITIATOR_KEYS

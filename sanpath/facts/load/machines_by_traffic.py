@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from sanpath.facts.load.traffic import flows_of, moves_the_same, traffic_of
+from sanpath.facts.load.matching_traffic import flows_of, moves_the_same, traffic_of
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.model import Step
 from sanpath.topology.paths import machines_of, root_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 
-from sanpath.facts.load.traffic import flows_of, moves_less, traffic_of
+from sanpath.facts.load.matching_traffic import flows_of, moves_less, traffic_of
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.model import SourceLink, Step
 from sanpath.topology.paths import hosts_of, io_paths, luns_of, root_of

@@ -22,7 +22,7 @@ from sanpath.recorder.importing.file import ImportedFile
 from sanpath.recorder.importing.placement import Placement
 from sanpath.recorder.importing.read_ahead import FLUSH_ROWS, read_ahead, total_read_bytes
 from sanpath.recorder.importing.recognition import find_reader
-from sanpath.recorder.importing.settings import read_described_loads
+from sanpath.recorder.importing.settings_files import read_described_loads
 from sanpath.recorder.importing.target import (
     free_name,
     open_recording,

@@ -8,8 +8,8 @@ import time
 from typing import Literal
 
 from sanpath.recording.format.writers import Start, latest
-from sanpath.recording.handover import socket_path
 from sanpath.recording.reading.recording import Recording
+from sanpath.recording.viewer_protocol import socket_path
 
 SIGN_SECONDS = 45.0
 """Three times the interval of clock comparisons, each of which is a sign of life."""

@@ -14,9 +14,9 @@ from sanpath.model import Poll, Rows, Table
 from sanpath.recording.format import layout, rows
 from sanpath.recording.format.documents import Declaration
 from sanpath.recording.format.layout import Segment
-from sanpath.recording.handover import LiveItem
 from sanpath.recording.storage.duck import PARQUET, connect, connect_separately, quoted
 from sanpath.recording.storage.store import Store
+from sanpath.recording.viewer_protocol import LiveItem
 
 _FLUSHES = 4
 """Number of latest flushes of samples for the first reading: older ones are not new."""

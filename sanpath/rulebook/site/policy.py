@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from sanpath.errors import UsageError
-from sanpath.rulebook.kinds import did_you_mean
+from sanpath.rulebook.fact_kinds import did_you_mean
 from sanpath.rulebook.model import Rule
 from sanpath.rulebook.rule_files import find_rule
 from sanpath.rulebook.site.options import PolicyName

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from sanpath.config import DEFAULT_NAME, default_config
-from sanpath.document import Document, read_document, unknown_key
 from sanpath.errors import UsageError
 from sanpath.masking import printable
 from sanpath.rulebook.model import ChangedLimit, Finding, Rule
 from sanpath.rulebook.rule_files import find_rule, usable_rulebook
 from sanpath.rulebook.site.options import POLICIES, Choice, PolicyName
 from sanpath.rulebook.site.policy import Policy, apply_policy, built_in_policy
+from sanpath.yaml_document import Document, read_document, unknown_key
 
 _KEYS = ("policy", "limits", "suppress")
 _SUPPRESS_KEYS = ("rule", "entity", "reason", "until")

@@ -12,7 +12,7 @@ from itertools import combinations
 
 from sanpath.diagnosis.experiment import Experiment, Meaning
 from sanpath.verdict.hypotheses.claim import Claim, probability_of, suspect_name
-from sanpath.verdict.judgement.proposals import Proposal, probe_steps, proposals
+from sanpath.verdict.judgement.possible_experiments import PossibleExperiment, possible_experiments, probe_steps
 from sanpath.verdict.places.table import PlaceTable
 
 _SUSPECTS = 4
@@ -25,14 +25,14 @@ _MIN_PROBABILITY = 0.001
 """Suspects with a lower probability are ignored."""
 
 
-def decide(table: PlaceTable, groups: Sequence[Sequence[Claim]]) -> tuple[Experiment, ...]:
+def choose_experiments(table: PlaceTable, groups: Sequence[Sequence[Claim]]) -> tuple[Experiment, ...]:
     """The experiments that separate the suspects, the best first. Those that only a probe can run come last. Empty:
     the only suspect is an element, or no experiment separates them."""
     leading = groups[:_SUSPECTS]
     named = [group for group in leading if probability_of(group) >= _MIN_PROBABILITY]
     if len(named) < 2 and leading[0][0].verdict in _NAME_AN_ELEMENT:
         return ()
-    valued = [(_value(proposal, leading), proposal) for proposal in proposals(table, leading[0][0])]
+    valued = [(_value(proposal, leading), proposal) for proposal in possible_experiments(table, leading[0][0])]
     ordered = sorted(valued, key=lambda pair: (not _shows_first(pair[1], leading[0]), -pair[0]))
     if table.step.experiment:
         ordered += [(_value(proposal, leading), proposal) for proposal in probe_steps(table)]
@@ -43,7 +43,7 @@ def decide(table: PlaceTable, groups: Sequence[Sequence[Claim]]) -> tuple[Experi
     )
 
 
-def _meanings(proposal: Proposal, groups: Sequence[Sequence[Claim]]) -> tuple[Meaning, ...]:
+def _meanings(proposal: PossibleExperiment, groups: Sequence[Sequence[Claim]]) -> tuple[Meaning, ...]:
     """The suspects' probabilities after each outcome, by Bayes' rule."""
     with_outcome = [probability_of(group) * _expected(proposal, group) for group in groups]
     without_outcome = [probability_of(group) * (1 - _expected(proposal, group)) for group in groups]
@@ -60,19 +60,19 @@ def _meanings(proposal: Proposal, groups: Sequence[Sequence[Claim]]) -> tuple[Me
     )
 
 
-def _shows_first(proposal: Proposal, first: Sequence[Claim]) -> bool:
+def _shows_first(proposal: PossibleExperiment, first: Sequence[Claim]) -> bool:
     """Whether the proposal reads the most probable suspect's own, unread place: nothing else can prove that
     suspect."""
     return proposal.action.startswith("read_") and _expected(proposal, first) >= _CERTAIN
 
 
-def _expected(proposal: Proposal, group: Sequence[Claim]) -> float:
+def _expected(proposal: PossibleExperiment, group: Sequence[Claim]) -> float:
     """Probability of the outcome if one of a group of suspects is the limit."""
     joint = sum(claim.probability * proposal.outcome_probability(claim) for claim in group)
     return joint / probability_of(group)
 
 
-def _value(proposal: Proposal, leading: Sequence[Sequence[Claim]]) -> float:
+def _value(proposal: PossibleExperiment, leading: Sequence[Sequence[Claim]]) -> float:
     """How well an experiment separates the leading suspects, less its effort."""
     outcomes = [(probability_of(group), _expected(proposal, group)) for group in leading]
     difference = sum(

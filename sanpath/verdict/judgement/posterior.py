@@ -38,7 +38,7 @@ from sanpath.verdict.hypotheses import (
     virtual_disks,
 )
 from sanpath.verdict.hypotheses.claim import Claim
-from sanpath.verdict.judgement.outcomes import outcome_score, outcomes
+from sanpath.verdict.judgement.experiment_outcomes import outcome_score, outcomes
 from sanpath.verdict.places.latency_segment import LatencySegment, Wait
 from sanpath.verdict.places.table import PlaceTable
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from sanpath.catalogue.catalogue import facts
 from sanpath.diagnosis.model import Diagnosis
-from sanpath.diagnosis.source_accounts import SourceAccount
+from sanpath.diagnosis.sources import SourceAccount
 from sanpath.model import Scalar
 from sanpath.rulebook.model import Finding
 from sanpath.summary.names import noun_of

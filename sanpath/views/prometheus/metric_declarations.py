@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Literal
 
 from sanpath.diagnosis.model import Bottleneck, Diagnosis, DirectionResult, ElementUse, StepResult
-from sanpath.diagnosis.source_accounts import SourceAccount
+from sanpath.diagnosis.sources import SourceAccount
 from sanpath.views import words
 
 Series = Iterable[tuple[tuple[str | None, ...], float | None]]

@@ -23,7 +23,7 @@ from sanpath.diagnosis.model import (
     Verdict,
     VerdictKind,
 )
-from sanpath.diagnosis.source_accounts import Mark, SourceAccount
+from sanpath.diagnosis.sources import Mark, SourceAccount
 from sanpath.diagnosis.summary import Summary
 from sanpath.explanation.plan import plan
 from sanpath.facts.timeline import Line, Quantity, Series

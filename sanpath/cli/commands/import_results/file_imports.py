@@ -20,7 +20,7 @@ from sanpath.recorder.importing.same_run import (
     find_recorded_report,
     find_same_run_reports,
 )
-from sanpath.recorder.importing.settings import find_settings_files
+from sanpath.recorder.importing.settings_files import find_settings_files
 from sanpath.recording.storage.store import Location
 from sanpath.units import first_of
 

@@ -18,8 +18,8 @@ from sanpath.facts.load.machines_by_traffic import machines_by_traffic
 from sanpath.facts.load.tested_devices import devices_under_test
 from sanpath.facts.load.unread_volumes import unread_volumes
 from sanpath.facts.samples.sample_arrays import covered_times
+from sanpath.facts.samples.stalled_devices import DeviceStall, device_stalls, with_stalled_ios
 from sanpath.facts.samples.step_samples import ENTIRE_RECORDING, StepSamples, step_samples
-from sanpath.facts.samples.unanswered import Unanswered, unanswered, with_unanswered_ios
 from sanpath.facts.storage.idle_arrays import KINDS as IDLE_KINDS
 from sanpath.facts.storage.idle_arrays import IdleSamples, idle_windows, times_without_load
 from sanpath.facts.time.placement import PlacedInTime, place_in_time
@@ -47,11 +47,11 @@ class SampledSteps:
 
 
 @dataclass(frozen=True, slots=True)
-class Sampled:
+class FactInputs:
     """The samples of a recording. `inventory` and `topology` have the machines that were inferred from traffic.
 
     `in_slow_periods`: samples in the slow periods of those steps that have any, as if these were the steps; None: no
-    step has any. `without_load`: those of arrays while no load runs. `unanswered`: when block devices answered
+    step has any. `without_load`: those of arrays while no load runs. `device_stalls`: when block devices answered
     nothing. `over_time`: as of Facts.
     """
 
@@ -62,11 +62,11 @@ class Sampled:
     slow_periods: Sequence[SlowPeriods]
     in_slow_periods: SampledSteps | None
     without_load: Sequence[IdleSamples]
-    unanswered: Sequence[Unanswered]
+    device_stalls: Sequence[DeviceStall]
     over_time: Samples
 
 
-def sample(recording: Recording, executor: Executor | None, over_time: bool) -> Sampled:
+def read_inputs(recording: Recording, executor: Executor | None, over_time: bool) -> FactInputs:
     """Read the samples of a recording, and infer from them where its loads run. See compute."""
     connection = recording.connect()
     try:
@@ -114,7 +114,7 @@ class _Reader:
         return last_busy_us(until_now, samples) if {each.source for each in samples} == sources else None
 
 
-def _sampled(reader: _Reader, over_time: bool) -> Sampled:
+def _sampled(reader: _Reader, over_time: bool) -> FactInputs:
     recording = reader.recording
     inventory = recording.inventory()
     topology = recording.remembered("topology", inventory, lambda: resolve(inventory))
@@ -141,10 +141,10 @@ def _sampled(reader: _Reader, over_time: bool) -> Sampled:
     samples = {kind: _in_steps(of_kind) for kind, of_kind in everything.items()}
     slow, in_slow_periods = _slow_periods(reader, steps, samples, topology)
     samples["host"] = [*_series(steps, samples.get("host", ())), *summaries["host"]]
-    silent = unanswered(recording, reader.connection, devices_under_test(topology), _loaded_us(timed))
-    devices = with_unanswered_ios(samples.get("lun", []), silent, topology.known_as)
+    stalls = device_stalls(recording, reader.connection, devices_under_test(topology), _loaded_us(timed))
+    devices = with_stalled_ios(samples.get("lun", []), stalls, topology.known_as)
     samples["lun"] = [*devices, *_read_by_no_other(topology, summaries["lun"], devices)]
-    return Sampled(
+    return FactInputs(
         inventory,
         topology,
         timed,
@@ -152,7 +152,7 @@ def _sampled(reader: _Reader, over_time: bool) -> Sampled:
         slow,
         in_slow_periods,
         list(_without_load(reader, timed, load_samples, everything)),
-        silent,
+        stalls,
         {kind: _in_recording(everything[kind]) for kind in everything if over_time and kind in CHART_KINDS},
     )
 

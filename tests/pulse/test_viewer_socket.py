@@ -18,11 +18,11 @@ from sanpath.cli.sessions.child_process import environment
 from sanpath.model import Event, Poll, Rows
 from sanpath.pulse.newest import Newest
 from sanpath.pulse.viewer import Viewer
-from sanpath.recorder import handover as handing
-from sanpath.recorder.handover import Handover
+from sanpath.recorder import viewer_socket
+from sanpath.recorder.viewer_socket import ViewerSocket
 from sanpath.recording.format import layout
 from sanpath.recording.format.documents import Declaration, Header
-from sanpath.recording.handover import Hello, decoded, encoded, socket_path
+from sanpath.recording.viewer_protocol import Hello, decoded, encoded, socket_path
 from sanpath.recording.writing.clock import RecorderClock
 from sanpath.recording.writing.mark import add_mark
 from sanpath.recording.writing.writer import Writer
@@ -50,27 +50,27 @@ def begun(now: int, name: str = "t1") -> Event:
     return Event(now, "step-begin", {"step": name, "group": 0, "loads": "j"})
 
 
-def play(folder: Path, scene: Callable[[Handover, RecorderClock, Path], Awaitable[None]]) -> None:
+def play(folder: Path, scene: Callable[[ViewerSocket, RecorderClock, Path], Awaitable[None]]) -> None:
     """A recorder that hands over, and what happens to it."""
 
     async def run() -> None:
         clock, run_id = RecorderClock(), layout.read_manifest(folder).run_id
-        handover = Handover(run_id, "test", clock)
-        await handover.start()
+        viewers = ViewerSocket(run_id, "test", clock)
+        await viewers.start()
         path = socket_path(run_id, "test")
         assert path is not None
         try:
-            await scene(handover, clock, path)
+            await scene(viewers, clock, path)
         finally:
-            await handover.close()
+            await viewers.close()
         assert not path.exists()
 
     asyncio.run(run())
 
 
 def test_a_viewer_knows_at_once_what_was_before_it_and_what_comes(folder: Path) -> None:
-    async def scene(handover: Handover, clock: RecorderClock, _: Path) -> None:
-        handover.take("fio", begun(clock.now_us(), "before"))
+    async def scene(viewers: ViewerSocket, clock: RecorderClock, _: Path) -> None:
+        viewers.take("fio", begun(clock.now_us(), "before"))
         viewer = Viewer(folder)
         following = asyncio.create_task(viewer.run())
 
@@ -79,7 +79,7 @@ def test_a_viewer_knows_at_once_what_was_before_it_and_what_comes(folder: Path) 
             return pulse.step if pulse is not None else ""
 
         await until(lambda: step() == "before")
-        handover.take("fio", begun(clock.now_us(), "after"))
+        viewers.take("fio", begun(clock.now_us(), "after"))
         await until(lambda: step() == "after")
         pulse = viewer.pulse()
         assert pulse is not None
@@ -111,8 +111,8 @@ def test_a_viewer_says_nothing_of_what_it_has_not_read(folder: Path, hands_over:
         assert steps[-1] == "before"
         following.cancel()
 
-    async def scene(handover: Handover, clock: RecorderClock, _: Path) -> None:
-        handover.take("fio", begun(clock.now_us(), "before"))
+    async def scene(viewers: ViewerSocket, clock: RecorderClock, _: Path) -> None:
+        viewers.take("fio", begun(clock.now_us(), "before"))
         await follow()
 
     if hands_over:
@@ -123,7 +123,7 @@ def test_a_viewer_says_nothing_of_what_it_has_not_read(folder: Path, hands_over:
 
 
 def test_nobody_but_its_owner_reaches_it(folder: Path) -> None:
-    async def scene(_: Handover, __: RecorderClock, path: Path) -> None:
+    async def scene(_: ViewerSocket, __: RecorderClock, path: Path) -> None:
         assert path.stat().st_mode & 0o777 == 0o600
         assert path.parent.stat().st_mode & 0o777 == 0o700
         assert path.parent.stat().st_uid == os.getuid()
@@ -134,9 +134,9 @@ def test_nobody_but_its_owner_reaches_it(folder: Path) -> None:
 def test_a_viewer_that_never_reads_is_left_and_the_others_go_on(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(handing, "MAX_PENDING_BYTES", 100_000)
+    monkeypatch.setattr(viewer_socket, "MAX_PENDING_BYTES", 100_000)
 
-    async def scene(handover: Handover, clock: RecorderClock, path: Path) -> None:
+    async def scene(viewers: ViewerSocket, clock: RecorderClock, path: Path) -> None:
         with socket.socket(socket.AF_UNIX) as dead:
             dead.connect(str(path))
             viewer = Viewer(folder)
@@ -144,9 +144,9 @@ def test_a_viewer_that_never_reads_is_left_and_the_others_go_on(
             ports = [f"port{n}" for n in range(500)]
             for number in range(60):
                 seen = clock.now_us()
-                handover.take("sw", Rows(PORT, ports, [seen] * 500, {"link_up": [number] * 500}))
+                viewers.take("sw", Rows(PORT, ports, [seen] * 500, {"link_up": [number] * 500}))
                 await asyncio.sleep(0.005)
-            handover.take("fio", begun(clock.now_us(), "still here"))
+            viewers.take("fio", begun(clock.now_us(), "still here"))
             await until(lambda: (p := viewer.pulse()) is not None and p.step == "still here")
             received = 0
             dead.setblocking(False)
@@ -159,7 +159,7 @@ def test_a_viewer_that_never_reads_is_left_and_the_others_go_on(
 
 
 def test_what_a_viewer_says_is_not_read(folder: Path) -> None:
-    async def scene(handover: Handover, clock: RecorderClock, path: Path) -> None:
+    async def scene(viewers: ViewerSocket, clock: RecorderClock, path: Path) -> None:
         with socket.socket(socket.AF_UNIX) as chatty:
             chatty.connect(str(path))
             await asyncio.sleep(0.1)
@@ -170,7 +170,7 @@ def test_what_a_viewer_says_is_not_read(folder: Path) -> None:
                     sent += chatty.send(b"stop\n" * 10_000)
                     await asyncio.sleep(0)
             assert sent < 10_000_000
-            handover.take("fio", begun(clock.now_us()))
+            viewers.take("fio", begun(clock.now_us()))
             await asyncio.sleep(0.1)
             assert b"step-begin" in chatty.recv(1 << 16)
 

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from math import log, sqrt
 
 from sanpath.facts.storage.other_loads import MIN_OPS_PER_SECOND
-from sanpath.facts.storage.pauses import Pause
+from sanpath.facts.storage.probe_pauses import ProbePause
 from sanpath.model import PAUSE, START
 from sanpath.verdict.hypotheses.claim import Claim
-from sanpath.verdict.judgement.proposals import (
-    Proposal,
+from sanpath.verdict.judgement.possible_experiments import (
+    PossibleExperiment,
     load_steps,
     others_in,
     probe_steps,
@@ -45,7 +45,7 @@ class ExperimentOutcome:
     latencies. None: the experiment is not a pause.
     """
 
-    proposal: Proposal
+    proposal: PossibleExperiment
     step: str
     ratio: float
     is_seen: bool
@@ -79,7 +79,7 @@ def outcomes(table: PlaceTable) -> Iterator[ExperimentOutcome]:
         yield ExperimentOutcome(proposal, pause.step.name, ratio, ratio >= (proposal.least_ratio or 0.0), others)
 
 
-def _compared(table: PlaceTable, pause: Pause) -> OthersCompared | None:
+def _compared(table: PlaceTable, pause: ProbePause) -> OthersCompared | None:
     """Other hosts under load and in a pause of the load. None: no volume of others was measured in both."""
     both = [
         (before, other)

@@ -99,7 +99,7 @@ def _listed(value: object, or_one: bool) -> list[Any]:
 
 def read_yaml(text: str) -> Any:
     """Parse a YAML text. Raises ValueError with a message of one line: it is not YAML, or exceeds the limits."""
-    from sanpath.document import read_yaml as read  # PyYAML, which few collectors need
+    from sanpath.yaml_document import read_yaml as read  # PyYAML, which few collectors need
 
     return read(text)
 

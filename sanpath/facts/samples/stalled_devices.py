@@ -29,7 +29,7 @@ _MOVED = tuple(f"bytes_{direction}_total" for direction in DIRECTIONS)
 
 
 @dataclass(frozen=True, slots=True)
-class Unanswered:
+class DeviceStall:
     """A time in which a device answered nothing, on the recorder's clock in microseconds.
 
     `source`: the one that shows it. `outstanding`: the device's I/Os at the end of that time, None: not known.
@@ -47,19 +47,19 @@ class Unanswered:
         return (self.ended_us - self.began_us) / 1e6
 
 
-def unanswered(
+def device_stalls(
     recording: Recording,
     connection: duckdb.DuckDBPyConnection,
     devices: Mapping[Local, str],
     loaded_us: tuple[float, float],
-) -> list[Unanswered]:
+) -> list[DeviceStall]:
     """Return the times in which a device answered nothing, while a load ran. One source shows each.
 
     I/Os were outstanding all the time, and none was completed. Only sources that count how long a device is busy are
     used: those of Linux, which count every kind of command. `devices`: (source, kind, its own id) → device, those of
     the load; `loaded_us`: when a load ran, begin and end.
     """
-    found: list[Unanswered] = []
+    found: list[DeviceStall] = []
     timed, recorded = timed_samples(recording, connection, "lun")
     for source, columns in recording.columns("lun").items():
         metrics = [name for name in (_BUSY, _OUTSTANDING, _WAITED, *_COMPLETED, *_MOVED) if name in columns]
@@ -74,7 +74,7 @@ def unanswered(
             began_us, ended_us = max(first_us, loaded_us[0]), min(last_us, loaded_us[1])
             if ended_us - began_us >= _MIN_SECONDS * 1e6:
                 device = devices[source, "lun", samples.entities[index]]
-                found.append(Unanswered(source, device, round(began_us), round(ended_us), outstanding))
+                found.append(DeviceStall(source, device, round(began_us), round(ended_us), outstanding))
     longest = {each.device: each.source for each in sorted(found, key=lambda each: each.seconds)}
     return [each for each in found if longest[each.device] == each.source]
 
@@ -125,15 +125,15 @@ def _is_new(samples: SampleArrays, idle: Mask) -> Mask:
     return is_new
 
 
-def with_unanswered_ios(
-    samples: Sequence[StepSamples], times: Sequence[Unanswered], known_as: Mapping[Local, str]
+def with_stalled_ios(
+    samples: Sequence[StepSamples], times: Sequence[DeviceStall], known_as: Mapping[Local, str]
 ) -> list[StepSamples]:
     """Return block devices' samples with the time for which unanswered I/Os have waited until the end of a step.
 
     A device counts an I/O and its time when it has completed it. Of a device that reads and writes, it is not known
     which of both these I/Os are: it stays as it is.
     """
-    by_device: dict[str, list[Unanswered]] = {}
+    by_device: dict[str, list[DeviceStall]] = {}
     for time in times:
         by_device.setdefault(time.device, []).append(time)
     result = []
@@ -144,7 +144,7 @@ def with_unanswered_ios(
     return result
 
 
-def _with(sample: StepSamples, time: Unanswered) -> StepSamples:
+def _with(sample: StepSamples, time: DeviceStall) -> StepSamples:
     directions = [direction for direction in DIRECTIONS if sample.rate(f"ops_{direction}_total")]
     counter = f"latency_seconds_{directions[0]}_total" if len(directions) == 1 else ""
     if counter not in sample.rates:
@@ -162,6 +162,6 @@ def _with(sample: StepSamples, time: Unanswered) -> StepSamples:
     return replace(sample, rates={**sample.rates, counter: rates}, mean_rates=others)
 
 
-def _shared_seconds(time: Unanswered, end_us: int, seconds: float) -> float:
+def _shared_seconds(time: DeviceStall, end_us: int, seconds: float) -> float:
     """Return the seconds of a window in which the device answered nothing."""
     return max(0.0, min(end_us, time.ended_us) / 1e6 - max(end_us / 1e6 - seconds, time.began_us / 1e6))

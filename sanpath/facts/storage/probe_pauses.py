@@ -21,7 +21,7 @@ _KINDS = ("volume", "switch_port")
 
 
 @dataclass(frozen=True, slots=True)
-class Pause:
+class ProbePause:
     """A pause of the load. `volumes`: those that other hosts use. `links`: (link, direction) → its utilisation."""
 
     step: Step
@@ -29,9 +29,9 @@ class Pause:
     links: Mapping[tuple[str, str], float]
 
 
-def pauses(
+def probe_pauses(
     recording: Recording, topology: Topology, loads: Sequence[LoadFacts], events: SourceEvents
-) -> tuple[Pause, ...]:
+) -> tuple[ProbePause, ...]:
     """The pauses of a probe, in their order, with values from whole windows only. The recording must have been placed
     in time. `loads`: those of its steps, whose links are of interest.
     """
@@ -61,7 +61,7 @@ def pauses(
     volumes = list(array_rows(topology, "volume", (), FactTable(()), samples.get("volume", ())))
     links = list(link_rows(topology, steps, loads, samples))
     return tuple(
-        Pause(
+        ProbePause(
             step,
             loads_of_others(topology, [row for row in volumes if row["step"] == step.name]),
             {

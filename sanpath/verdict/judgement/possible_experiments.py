@@ -96,7 +96,7 @@ _SEEN: Mapping[Action, Mapping[float, Sequence[str]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Proposal:
+class PossibleExperiment:
     """A possible experiment with a load.
 
     `effort`: reduces the value of the experiment, 0 to 1. `least_ratio`: operations a second of the experiment over
@@ -157,7 +157,7 @@ def _names(table: PlaceTable, claim: Claim) -> Iterator[str]:
     yield "other"
 
 
-def proposals(table: PlaceTable, first: Claim) -> Iterator[Proposal]:
+def possible_experiments(table: PlaceTable, first: Claim) -> Iterator[PossibleExperiment]:
     """Yield the experiments that a person could run. `first`: the most probable claim."""
     excluded = set[Action]()
     if _in_flight_tried(table)[0] < 2:  # Fewer than one cannot be outstanding.
@@ -169,12 +169,12 @@ def proposals(table: PlaceTable, first: Claim) -> Iterator[Proposal]:
     yield from _settings(table, first)
 
 
-def load_steps(table: PlaceTable) -> Iterator[Proposal]:
+def load_steps(table: PlaceTable) -> Iterator[PossibleExperiment]:
     """Yield the experiments that run another step of the load, even if it cannot have fewer I/Os in flight."""
     fewest, most = _in_flight_tried(table)
     if not sets_depth(table.facts.topology, table.load.roots):
         text = "repeat the test with twice as many threads"
-        yield Proposal(table, "more_in_flight", text, _MORE_THROUGHPUT, effort=0.1, least_ratio=_MORE_RATIO)
+        yield PossibleExperiment(table, "more_in_flight", text, _MORE_THROUGHPUT, effort=0.1, least_ratio=_MORE_RATIO)
         return
     admitted = min(fewest, _admitted(table))
     more, base = _next_more(table, most)
@@ -188,7 +188,7 @@ def load_steps(table: PlaceTable) -> Iterator[Proposal]:
     elif (table.load.in_flight_configured or 0.0) >= doubled and row.get("rate_limited") is False:
         # Asking for fewer than before tells nothing.
         text = "repeat the step with twice as many threads, as these do not keep outstanding what they were asked for"
-    yield Proposal(
+    yield PossibleExperiment(
         table,
         "more_in_flight",
         text,
@@ -198,7 +198,7 @@ def load_steps(table: PlaceTable) -> Iterator[Proposal]:
         in_flight=doubled,
     )
     text = f"repeat the step with {outstanding(halved)}"
-    yield Proposal(
+    yield PossibleExperiment(
         table,
         "fewer_in_flight",
         text,
@@ -209,14 +209,14 @@ def load_steps(table: PlaceTable) -> Iterator[Proposal]:
     )
     yield from _alone(table)
     text = "repeat the step with blocks of half the size"
-    yield Proposal(table, "smaller_blocks", text, "twice the IOPS", 0.2, _DOUBLE_RATIO)
+    yield PossibleExperiment(table, "smaller_blocks", text, "twice the IOPS", 0.2, _DOUBLE_RATIO)
     text = "spread the same outstanding I/Os over twice as many jobs"
-    yield Proposal(table, "more_jobs", text, _MORE_THROUGHPUT, 0.2, _MORE_RATIO)
+    yield PossibleExperiment(table, "more_jobs", text, _MORE_THROUGHPUT, 0.2, _MORE_RATIO)
     text = "repeat the step on a range so small that the array's cache answers it"
-    yield Proposal(table, "cached_range", text, _MORE_THROUGHPUT, 0.3, _MORE_RATIO)
+    yield PossibleExperiment(table, "cached_range", text, _MORE_THROUGHPUT, 0.3, _MORE_RATIO)
 
 
-def _alone(table: PlaceTable) -> Iterator[Proposal]:
+def _alone(table: PlaceTable) -> Iterator[PossibleExperiment]:
     """A single I/O. Its wait between the clocks is not a wait for a slot of an unread queue."""
     between = below_last_clock(table)
     is_timed = slots_are_unread(table) and is_above_array_clock(table, between)
@@ -224,7 +224,7 @@ def _alone(table: PlaceTable) -> Iterator[Proposal]:
         # A place that serves one I/O at a time does so every 1/X seconds, even without a wait (utilisation law).
         with_service, without = 1 / (below + 1), min(1.0, 1 / max(below, 1e-9))
         text, watch = f"repeat the step with {outstanding(1)}", "a latency close to the array's own"
-        yield Proposal(
+        yield PossibleExperiment(
             table, "one_in_flight", text, watch, effort=0.15, least_ratio=sqrt(with_service * without), in_flight=1
         )
 
@@ -264,7 +264,7 @@ def _admitted(table: PlaceTable) -> float:
     return table.facts.in_flight_in(table.load.step) * min(1.0, through / sum(offered))
 
 
-def probe_steps(table: PlaceTable) -> Iterator[Proposal]:
+def probe_steps(table: PlaceTable) -> Iterator[PossibleExperiment]:
     """Yield further experiments with the load. They need a plan of targets and hosts, so only a probe runs them."""
     if table.opposite_direction:
         # All I/Os as reads: if both directions share the limit, reads take the place of the writes.
@@ -272,14 +272,16 @@ def probe_steps(table: PlaceTable) -> Iterator[Proposal]:
         direction = table.load.direction
         action: Action = "one_direction" if direction == "read" else "writes_only"
         text, watch = f"repeat the step with {direction}s only", f"more {direction} throughput"
-        yield Proposal(table, action, text, watch, 0.1, sqrt(growth))
+        yield PossibleExperiment(table, action, text, watch, 0.1, sqrt(growth))
     text = "repeat the step with the same outstanding I/Os on one "
-    yield Proposal(table, "one_target", text + "target", _SAME_THROUGHPUT, 0.1, _SAME_RATIO)
-    yield Proposal(table, "one_path", text + "path", _SAME_THROUGHPUT, 0.1, _SAME_RATIO)
-    yield Proposal(table, "other_host", "repeat the step from another host", _MORE_THROUGHPUT, 0.2, _MORE_RATIO)
+    yield PossibleExperiment(table, "one_target", text + "target", _SAME_THROUGHPUT, 0.1, _SAME_RATIO)
+    yield PossibleExperiment(table, "one_path", text + "path", _SAME_THROUGHPUT, 0.1, _SAME_RATIO)
+    yield PossibleExperiment(
+        table, "other_host", "repeat the step from another host", _MORE_THROUGHPUT, 0.2, _MORE_RATIO
+    )
     if others_in(table):
         text, watch = "pause the load and watch the latency of other hosts", "lower latency of other hosts"
-        yield Proposal(table, PAUSE, text, watch, 0.1, _FASTER_ALONE_RATIO)
+        yield PossibleExperiment(table, PAUSE, text, watch, 0.1, _FASTER_ALONE_RATIO)
 
 
 def others_in(table: PlaceTable) -> Mapping[str, OtherLoad]:
@@ -294,35 +296,37 @@ def others_in(table: PlaceTable) -> Mapping[str, OtherLoad]:
     }
 
 
-def _readings(table: PlaceTable) -> Iterator[Proposal]:
+def _readings(table: PlaceTable) -> Iterator[PossibleExperiment]:
     """Experiments that read a source that was not read."""
     if not table.crosses_a_network:
         text = f"repeat the test, and let sanpath read {_what_is_below(table)}"
         shows: tuple[str, ...] = (*_FABRIC, "array", "unseen", "data_sheet")
-        yield Proposal(table, "read_below", text, "a saturated device or link", 0.0, shows=shows)
+        yield PossibleExperiment(table, "read_below", text, "a saturated device or link", 0.0, shows=shows)
     elif any(row["utilisation"] is None for row in table.links) or not table.links:
         ports = [str(row["near_port"]) for row in table.links if row["utilisation"] is None]
         if (advice := _reading(table, "fabric", ports, "the switch ports")) is not None:
             watch = "a saturated, stalled or faulty port"
-            yield Proposal(table, "read_switches", advice, watch, 0.0, shows=(*_FABRIC, "unseen"))
+            yield PossibleExperiment(table, "read_switches", advice, watch, 0.0, shows=(*_FABRIC, "unseen"))
     elif all(row["credit_stall_ratio"] is None and row["technology"] == "fibre_channel" for row in table.links):
         text = "check how long the switch ports had no transmit credit (on the switches or with another collector)"
         shows = ("credit_stall", "unseen")
-        yield Proposal(table, "read_switches", text, "a port that waits for credit", 0.0, shows=shows)
+        yield PossibleExperiment(table, "read_switches", text, "a port that waits for credit", 0.0, shows=shows)
     elif table.in_tcp:
         text = "check the rate limits, queues and drops of the network in between, on unread ports as well"
-        yield Proposal(table, "read_switches", text, "a limit that is reached", 0.0, shows=("unseen_in_tcp",))
+        yield PossibleExperiment(
+            table, "read_switches", text, "a limit that is reached", 0.0, shows=("unseen_in_tcp",)
+        )
     if table.array is None:
         entity, shows = next(iter(table.arrays), None), ("array", "volume", "data_sheet", "unseen")
         entities = [] if entity is None else [entity]
         if (advice := _reading(table, "array", entities, in_words(entity or "the array"))) is not None:
-            yield Proposal(
+            yield PossibleExperiment(
                 table, "read_array", advice, "a long service or queue time", 0.0, entity=entity, shows=shows
             )
     if host_is_unread(table) or not table.queues:
         hosts = unread_machines(table)
         if (advice := _reading(table, "host", hosts, in_words(join_names(hosts)) or "the host")) is not None:
-            yield Proposal(table, "read_host", advice, "a long wait or a full queue there", 0.0)
+            yield PossibleExperiment(table, "read_host", advice, "a long wait or a full queue there", 0.0)
 
 
 def _what_is_below(table: PlaceTable) -> str:
@@ -372,15 +376,15 @@ def _parts(row: FactRow) -> list[str]:
     return str(row["parts"]).split(",")
 
 
-def _settings(table: PlaceTable, first: Claim) -> Iterator[Proposal]:
+def _settings(table: PlaceTable, first: Claim) -> Iterator[PossibleExperiment]:
     """Experiments that change a setting, or keep other hosts quiet."""
     for queue in table.queues:
         text, shows = in_words(f"give {queue.entity} a deeper queue"), (f"bottleneck {queue.entity}",)
-        yield Proposal(table, "deeper_queue", text, _MORE_THROUGHPUT, 0.4, entity=queue.entity, shows=shows)
+        yield PossibleExperiment(table, "deeper_queue", text, _MORE_THROUGHPUT, 0.4, entity=queue.entity, shows=shows)
     # On Fibre Channel, other hosts may hold up a path that they do not share, by credits that a switch lacks.
     if not (table.has_ethernet and table.is_alone):
         text = "repeat the step while other hosts on these ports and volumes are quiet"
-        yield Proposal(table, "quiet_neighbours", text, _MORE_THROUGHPUT, 0.4)
+        yield PossibleExperiment(table, "quiet_neighbours", text, _MORE_THROUGHPUT, 0.4)
     if first.verdict == "configured_cap":
         text, shows = "lift the limit", (f"configured_cap {first.entity}",)
-        yield Proposal(table, "lift_limit", text, _MORE_THROUGHPUT, 0.33, entity=first.entity, shows=shows)
+        yield PossibleExperiment(table, "lift_limit", text, _MORE_THROUGHPUT, 0.33, entity=first.entity, shows=shows)

@@ -14,7 +14,7 @@ from pathlib import Path
 from sanpath.model import Poll, Rows
 from sanpath.plugin import Clock, Item
 from sanpath.pulse.newest import Newest, is_wanted, select_needed_columns
-from sanpath.recording.handover import MAX_LINE_BYTES, Hello, LiveItem, encoded, socket_path
+from sanpath.recording.viewer_protocol import MAX_LINE_BYTES, Hello, LiveItem, encoded, socket_path
 
 MAX_PENDING_BYTES = 2 * MAX_LINE_BYTES
 """Bytes that may wait for a viewer; a slower viewer is dropped and may reconnect."""
@@ -23,7 +23,7 @@ MAX_VIEWERS = 16
 _OWNER_ONLY = 0o600
 
 
-class Handover:
+class ViewerSocket:
     """Serves viewers. It is created in the recorder's loop; only `take` may be called from any thread."""
 
     def __init__(self, run_id: str, writer: str, clock: Clock) -> None:

@@ -14,7 +14,7 @@ from sanpath.masking import printable
 from sanpath.units import duration
 from sanpath.views import cells, first_screen, probe, words
 from sanpath.views.step_notes import step_notes
-from sanpath.views.terminal import as_lines, table
+from sanpath.views.terminal_tables import as_lines, table
 
 _BAR_WIDTH = 24
 """Length of the longest bar, in characters."""
