@@ -13,7 +13,14 @@ from sanpath.facts.storage.load_volumes import SHARED
 from sanpath.facts.table import WHOLE_RUN
 from sanpath.summary.busy_processors import busy_words
 from sanpath.summary.names import readable
-from sanpath.summary.step_figures import block_size_words, in_flight, is_single_direction, main_direction, use_of
+from sanpath.summary.step_figures import (
+    block_size_words,
+    in_flight,
+    is_single_direction,
+    main_direction,
+    time_in_array,
+    use_of,
+)
 from sanpath.topology.names import in_words
 from sanpath.units import count, counted, duration, iops, percent, percent_rounded
 
@@ -69,6 +76,11 @@ def _at_the_limit(diagnosis: Diagnosis, first: Bottleneck, step: StepResult) -> 
         seen, latency = in_words(first.because[0]), step.directions[first.direction].latency_seconds.mean
         lost = f"{duration(first.explains * latency)} of {duration(latency)}"
         yield f"{seen[:1].upper()}{seen[1:]}: retries take {lost}"
+    inside, of_limits, total = time_in_array(diagnosis, step, first.direction)
+    if of_limits > total / 2:
+        yield f"I/Os wait {duration(of_limits)} of {duration(total)} for the limit"
+    elif first.layer.startswith("array") and first.kind != "link" and inside > total / 2:
+        yield f"I/Os spend {duration(inside)} of {duration(total)} in the array"
     if also := _also_saturated(first) or _without_credit(diagnosis, first):
         yield also
 

@@ -16,7 +16,7 @@ from sanpath.summary.fallback_actions import own_action
 from sanpath.summary.names import readable
 from sanpath.summary.other_io import other_io
 from sanpath.summary.path import summary_path
-from sanpath.summary.step_figures import in_flight, main_direction
+from sanpath.summary.step_figures import in_flight, main_direction, time_in_array
 from sanpath.summary.verdict_line import verdict_line
 from sanpath.topology.topology import Topology
 from sanpath.units import bandwidth, count, counted, duration, iops, outstanding, percent_rounded
@@ -82,15 +82,11 @@ def _array_cleared(diagnosis: Diagnosis, step: StepResult) -> str | None:
         return None
     subject = "The array behind its ports" if at_array else "The array"
     direction = diagnosis.verdict.bottlenecks[0].direction if diagnosis.verdict.bottlenecks else main_direction(step)
-    budgets = [b for b in diagnosis.latency_budget if (b.step, b.direction) == (step.name, direction)]
-    inside = [part for budget in budgets[:1] for part in budget.parts if part.layer.startswith("array")]
-    array_seconds = [sum(part.seconds) / 2 for part in inside if not part.is_limit_wait]
-    without = ", without the wait for the limit" if len(array_seconds) < len(inside) else ""
-    total = budgets[0].total_seconds if budgets else 0.0
-    if sum(array_seconds) > total / 2:
+    inside, of_limits, total = time_in_array(diagnosis, step, direction)
+    if inside > total / 2:
         return None
-    share = f"{duration(sum(array_seconds))} of {duration(total)}"
-    time_words = f": I/Os spend {share} in it{without}" if any(array_seconds) else ""
+    without = ", without the wait for the limit" if of_limits else ""
+    time_words = f": I/Os spend {duration(inside)} of {duration(total)} in it{without}" if inside else ""
     return f"{subject} is not the problem{time_words}{_tested_rate(cleared)}."
 
 

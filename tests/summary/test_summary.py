@@ -102,6 +102,26 @@ def test_the_published_test_is_told_in_three_lines() -> None:
     assert summary.gain.startswith("up to 12,595 IOPS, latency down to 63.5 ms with 800 outstanding I/Os")
 
 
+@pytest.mark.parametrize(
+    ("story", "step", "sentence"),
+    [
+        ("saturated_array", None, "in the array."),
+        ("quality_of_service", "q32", "I/Os wait 4.60 ms of 5.24 ms for the limit."),
+        ("quality_of_service", "q128", None),
+        ("published", None, None),
+    ],
+)
+def test_the_time_at_a_limit_in_the_array_is_in_the_consequence_if_it_is_most_of_the_latency(
+    story: str, step: str | None, sentence: str | None
+) -> None:
+    """At 128 outstanding I/Os, most of them wait in the guest."""
+    found = diagnosed(story)
+    verdict = replace(found.verdict, from_step=step or found.verdict.from_step)
+    text = summary(replace(found, verdict=verdict), resolve(recorded(story).inventory())).consequence or ""
+    assert (" in the array." in text or " for the limit." in text) == (sentence is not None), text
+    assert sentence is None or sentence in text
+
+
 def test_what_belongs_to_other_hosts_is_in_the_consequence() -> None:
     assert "39 % of the link's bytes are not the test's." in (diagnosed("neighbour").summary.consequence or "")
 
