@@ -129,8 +129,8 @@ def test_a_source_that_runs_in_a_thread_is_checked_too(tmp_path: Path) -> None:
     (source,) = diagnosis["sources"]
     assert source["answers"]
     assert "Linux" in source["identity"]
-    # Its first poll also looks for the load's processes.
-    assert source["poll"]["requests"] == 2
+    # Its first poll also looks for the load's processes, and reads each that it finds.
+    assert source["poll"]["requests"] >= 2
 
 
 def test_a_configuration_without_sources_is_a_wrong_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
