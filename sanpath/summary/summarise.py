@@ -199,7 +199,7 @@ def _next_words(diagnosis: Diagnosis, entity: str, change: str) -> str:
         case "link":
             return f"the same link {change}"
         case "path_policy":
-            return "the links themselves"
+            return "these links, used together"
     return f"{readable(entity)} {change}".strip()
 
 

@@ -171,11 +171,11 @@ def _in_turn(diagnosis: Diagnosis, first: Bottleneck) -> str:
     ends = [link.removeprefix("link:").partition("--")[0] for link in first.coincident]
     hosts = {end.partition("/")[0] for end in ends if "/" in end}
     uses = [use_of(diagnosis, link, first.direction) for link in first.coincident]
-    ratios = [percent_rounded(use.utilisation) for use in uses if use is not None and use.utilisation is not None]
+    ratios = [use.utilisation for use in uses if use is not None and use.utilisation is not None]
     if len(hosts) != 1:
         return "The paths are used one at a time, not side by side"
-    text = f"{hosts.pop()} alternates between {counted(len(first.coincident), 'link')}"
-    return _fitting(f"{text} ({' + '.join(ratios)} utilised)", text) if len(ratios) == len(ends) else text
+    text = f"{hosts.pop()} uses one of {counted(len(first.coincident), 'link')} at a time"
+    return _fitting(f"{text} ({percent_rounded(sum(ratios))} together)", text) if len(ratios) == len(ends) else text
 
 
 def _device(topology: Topology, first: Bottleneck) -> str:

@@ -18,7 +18,7 @@ _BEYOND_THE_HOST = {"link", "array_port", "array", "volume"}
 """Kinds of elements on a path that is known as far as the storage, or to it."""
 _OFF_PATH_TITLES = {
     "retries": "As likely, on other paths",
-    "path_policy": "Takes turns with the link above",
+    "path_policy": "Alternates with the link above",
     "lun": "Also full",
     "vdisk": "Also full",
     "hba": "Also full",
@@ -57,7 +57,7 @@ def role(diagnosis: Diagnosis, element: PathElement) -> str:
         if bottleneck.kind == "retries":
             return "LOSS?" if bottleneck.coincident else "LOSS"  # I/Os are lost, or may be: the link is not full.
         if bottleneck.kind == "path_policy" and element.kind == "link":
-            return "TAKES TURNS"
+            return "ONE AT A TIME"
     return ROLES[element.role] if element.role else ""
 
 

@@ -272,10 +272,10 @@ def test_paths_used_one_at_a_time_are_marked_at_their_links(tmp_path: Path) -> N
     found = over_two(tmp_path, 0.51, 0.50)
     assert found.verdict.bottlenecks[0].kind == "path_policy"
     said = found.summary
-    assert said.verdict == "esx7 alternates between 2 links (51 % + 50 % utilised)"
+    assert said.verdict == "esx7 uses one of 2 links at a time (101 % together)"
     marked = [element for element in (*said.path, *said.off_path) if element.role == "limits"]
     assert {element.entity for element in marked} == set(found.verdict.bottlenecks[0].coincident)
-    assert {first_screen.role(found, element) for element in marked} == {"TAKES TURNS"}
+    assert {first_screen.role(found, element) for element in marked} == {"ONE AT A TIME"}
     assert said.gain is not None
     assert "not tested" in said.gain
 
