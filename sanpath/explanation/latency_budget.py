@@ -46,7 +46,7 @@ def latency_budget(facts: Facts, load: LoadFacts, judged: Judgement | None) -> L
     below_seconds = below_queues(facts, load)
     if array is None and (response := response_time(load, row)) is not None:
         parts.append(_response_part(response, limiter, layer, cap))
-    inside_parts = _array_parts(array, limiter, layer, cap) if array is not None else []
+    inside_parts = _array_parts(facts, array, limiter, layer, cap) if array is not None else []
     kinds = [bottleneck.kind for bottleneck in judged.bottlenecks] if judged is not None else []
     wait_words = next((_LINK_WAITS[kind] for kind in kinds if kind in _LINK_WAITS), _FULL_LINK_WAIT)
     parts += [
@@ -79,21 +79,24 @@ def _estimated_parts(
     yield _part(plane, layer, limiter, min(waits, remainder), limiter, _ESTIMATED_WAIT, "estimate")
 
 
-def _array_parts(row: FactRow, limiter: str | None, layer: str | None, cap: Bottleneck | None) -> list[BudgetPart]:
+def _array_parts(
+    facts: Facts, row: FactRow, limiter: str | None, layer: str | None, cap: Bottleneck | None
+) -> list[BudgetPart]:
+    """The parts inside an array. I/Os to a volume wait for its array if that limits."""
     entity = str(row["entity"])
-    waits_in = layer if layer is not None and limiter == entity else "array_back"
+    is_limit = limiter in (entity, *facts.topology.related(entity, "member_of", "array"))
+    waits_in = layer if layer is not None and is_limit else "array_back"
     description = "service and queue time, read by hand" if row["by_hand"] else "service time"
     part = _part("array", "array_back", entity, number(row, "service_seconds"), None, description, "measured")
     spread = number(row, "spread_seconds")
     parts = [replace(part, seconds=(part.seconds[0] - spread, part.seconds[1] + spread))]
     # An array that does not report the wait for its limits includes it in its queue time.
     is_cap = cap is not None and cap.entity == entity and not row["qos_limit_seconds"]
-    for fact, part_layer, description in (
-        ("queue_seconds", waits_in, LIMIT_WAIT if is_cap else "queue in the array"),
-        ("qos_limit_seconds", "array_front", LIMIT_WAIT),
+    for fact, part_layer, limited_by, description in (
+        ("queue_seconds", waits_in, limiter if is_limit else None, LIMIT_WAIT if is_cap else "queue in the array"),
+        ("qos_limit_seconds", "array_front", limiter if limiter == entity else None, LIMIT_WAIT),
     ):
         if row[fact]:
-            limited_by = limiter if limiter == entity else None
             parts.append(_part("array", part_layer, entity, number(row, fact), limited_by, description, "measured"))
     return parts
 

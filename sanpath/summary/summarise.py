@@ -157,7 +157,8 @@ def _gain(diagnosis: Diagnosis, first: PlanStep, step: StepResult | None, reliev
             return None
         next_words = _next_words(diagnosis, following.entity, following.change)
         depth = f"with {outstanding(in_flight(step))}"
-        return f"up to {iops(high)}, latency down to {best} {depth}; next limit: {next_words}"
+        gain = f"up to {iops(high)}, latency down to {best} {depth}"
+        return gain if next_words is None else f"{gain}; next limit: {next_words}"
     bottleneck = next(iter(diagnosis.verdict.bottlenecks), None)
     result = step.directions.get(bottleneck.direction) if step is not None and bottleneck is not None else None
     # More links of the same speed gain nothing if a slow device holds back their traffic.
@@ -175,11 +176,11 @@ def _gain(diagnosis: Diagnosis, first: PlanStep, step: StepResult | None, reliev
     if first.purpose == "test":
         return "a result that can be trusted"
     if first.purpose == "limit" and relieved is not None and not first.relieves_idle_paths:
-        return _predicted_gain(diagnosis, relieved)
+        return _predicted_gain(diagnosis, relieved, step)
     return None
 
 
-def _predicted_gain(diagnosis: Diagnosis, relieved: Relieved) -> str | None:
+def _predicted_gain(diagnosis: Diagnosis, relieved: Relieved, step: StepResult | None) -> str | None:
     """The likely throughput and latency without the limit, in words. None: they are too uncertain, or no gain."""
     prediction = relieved.prediction
     low, high = prediction.likely_ops_per_second or (0.0, 0.0)
@@ -189,11 +190,17 @@ def _predicted_gain(diagnosis: Diagnosis, relieved: Relieved) -> str | None:
     speeds = sorted({capacity.name for capacity in relieved.change.speeds.values()})
     condition = f" if the ends support {' and '.join(speeds)}" if speeds else ""
     next_words = _next_words(diagnosis, prediction.entity or "", prediction.change)
-    rate = f"{iops(high)} at {latency} with {outstanding(prediction.kept_in_flight)}"
-    return f"about {percent_rounded(gain)} more{condition}: {rate}; not tested; next limit: {next_words}"
+    is_mix = step is not None and len(step.directions) > 1
+    rate = f"{high:,.0f} {prediction.direction}s a second" if is_mix else iops(high)
+    depth = counted(prediction.kept_in_flight, f"outstanding {prediction.direction}" if is_mix else "outstanding I/O")
+    words = f"about {percent_rounded(gain)} more{condition}: {rate} at {latency} with {depth}; not tested"
+    return words if next_words is None else f"{words}; next limit: {next_words}"
 
 
-def _next_words(diagnosis: Diagnosis, entity: str, change: str) -> str:
+def _next_words(diagnosis: Diagnosis, entity: str, change: str) -> str | None:
+    """The next limit in words. None: still the load, which may send more."""
+    if entity.startswith("load:"):
+        return None
     limiting = {each: b.kind for b in diagnosis.verdict.bottlenecks for each in b.elements}
     match limiting.get(entity):
         case "link":

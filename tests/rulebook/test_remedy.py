@@ -161,7 +161,7 @@ def test_a_faster_speed_is_not_asked_of_a_port_that_is_at_its_highest(faster: bo
     facts: dict[str, FactValue] = {"technology": "fibre_channel", "both_ends_can_go_faster": faster}
     actions = [fix.action for fix in remedy.applicable_remedies(rule.fix, [facts], {"switch_make": "cisco"})]
     assert ("Let the ports negotiate their full speed" in actions) == offered
-    assert "Check both ends' speed setting; replace the slower end" in actions
+    assert "Replace the end of the link that cannot go faster" in actions
 
 
 def made_for(make: str | None) -> tuple[Fix, ...]:
