@@ -17,7 +17,7 @@ def test_where_an_array_limits_its_queue_is_in_the_layer_of_the_verdict(tmp_path
     """The array reports the times of one volume in the first, and of the array in the second."""
     record(draw(seed).scenario, tmp_path / "r.sanpath")
     found = judged(Recording(tmp_path / "r.sanpath"))
-    (limit,) = found.verdict.bottlenecks
+    limit = found.verdict.bottlenecks[0]
     assert limit.kind == "array"
     (budget,) = (
         each
