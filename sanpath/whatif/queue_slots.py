@@ -6,14 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from sanpath.facts.facts import Facts
-from sanpath.facts.host.virtual_disks import QUEUES
+from sanpath.facts.host.virtual_disks import QUEUES, exceeds
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, number
 from sanpath.verdict.places.host_queues import throttle
 from sanpath.whatif.change import Change
 
-_DEPTH_EXCEEDED = 1.05
-"""Ratio of I/Os in flight to reported depth from which the real depth of a queue is different."""
 _MIN_SHARE = 0.05
 """Share of the load's I/Os below which a block device is not part of the test."""
 
@@ -74,7 +72,7 @@ def _depth(row: FactRow, change: Change) -> float | None:
     depth = number(row, "queue_depth")
     if row["competing_limit"] is not None and number(row, "virtual_machines") > 1:
         depth = min(depth, number(row, "competing_limit"))
-    return depth if number(row, "in_flight") <= _DEPTH_EXCEEDED * depth else None
+    return None if exceeds(number(row, "in_flight"), depth) else depth
 
 
 def _disk_depth(row: FactRow, change: Change) -> float | None:
@@ -87,8 +85,8 @@ def _disk_depth(row: FactRow, change: Change) -> float | None:
         depth is None
         or adapter_depth is None
         or not in_flight
-        or in_flight > _DEPTH_EXCEEDED * depth
-        or adapter_in_flight > _DEPTH_EXCEEDED * adapter_depth
+        or exceeds(in_flight, depth)
+        or exceeds(adapter_in_flight, adapter_depth)
     ):
         return None
     return float(depth)

@@ -58,6 +58,40 @@ def test_a_device_of_which_nothing_is_known_has_no_row(tmp_path: Path) -> None:
     assert not facts.tables["device"].select(entity=DEVICE)
 
 
+@pytest.mark.parametrize(("in_flight", "filled"), [(32, 1.0), (34, None), (127, None)])
+def test_a_default_depth_is_refuted_by_more_ios_in_flight(
+    tmp_path: Path, in_flight: int, filled: float | None
+) -> None:
+    """A queue does not hold more I/Os than it has slots: a guest with more of them was given another depth."""
+    counted = {"vdisk": {"in_flight_read": in_flight, "in_flight_write": 0}}
+    facts = compute(over_first_path(tmp_path, counted=counted, vdisks={"sqlvm1/scsi0:1": LSI}))
+    found = row(facts, "virtual_disk", "vdisk:sqlvm1/scsi0:1")
+    assert (found["queue_filled_ratio"], found["queue_depth"]) == (filled, None if filled is None else 32)
+
+
+def test_links_that_nobody_counts_are_known_not_to_be_counted(tmp_path: Path) -> None:
+    for left_out, counted in ((set[str](), True), ({"switch"}, False)):
+        facts = compute(guest_queue(San(tmp_path / str(counted), leave_out=left_out)).write())
+        found = row(facts, "device", "lun:sqlvm1/sda", "q512")
+        assert (found["links_counted"], found["busiest_utilisation"] is not None) == (counted, counted)
+
+
+@pytest.mark.parametrize(
+    ("hba", "nvme", "driver"),
+    [
+        ({"protocol": "NVMe/FC", "driver": "qlnativefc"}, True, "qlnativefc"),
+        ({"protocol": "iSCSI", "driver": "iscsi_vmk"}, False, "iscsi_vmk"),
+        ({}, None, None),
+    ],
+)
+def test_a_device_of_esxi_is_told_by_the_adapters_of_its_paths(
+    tmp_path: Path, hba: dict[str, Scalar], nvme: bool | None, driver: str | None
+) -> None:
+    counted = {"lun": {"in_flight": 30, "queue_depth": 32}}
+    found = row(compute(over_first_path(tmp_path, counted=counted, hba=hba)), "device", DEVICE)
+    assert (found["nvme"], found["driver"]) == (nvme, driver)
+
+
 def test_processors_and_ports_of_the_host(tmp_path: Path) -> None:
     counted = {
         "host": {"cpu_busy_ratio": 0.25, "cpu_busiest_core_ratio": 1.0},

@@ -72,6 +72,7 @@ def device_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[Fact
                 "kernel_seconds": gauge(samples, "kernel_seconds_mean"),
                 "queue_seconds": gauge(samples, "queue_seconds_mean"),
                 "busiest_utilisation": step.busiest_utilisation,
+                "links_counted": step.links_counted,
                 "nr_requests": requests_held(topology, lun),
                 "scheduler": as_text(attributes.get("scheduler")),
                 "stands_on_others": _stands_on_others(topology, lun, names["device"]),
@@ -81,6 +82,7 @@ def device_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[Fact
                 "competing_limit": as_number(attributes.get("sched_num_req_outstanding")),
                 "virtual_machines": virtual_machines_on(topology, lun),
                 "driver_queue_depth": _driver_queue_depth(topology, lun),
+                "driver": _driver(topology, lun),
                 "aborts_per_second": rate(samples, "aborts_total"),
                 "resets_per_second": rate(samples, "resets_total"),
                 "reservation_conflicts_per_second": rate(samples, "reservation_conflicts_total"),
@@ -108,3 +110,11 @@ def _driver_queue_depth(topology: Topology, lun: str) -> float | None:
     ports = [hba for host in hosts for hba in topology.related(host, "attached_to", "hba")]
     depths = [as_number(topology.entities[hba].attributes.get("driver_queue_depth")) for hba in ports]
     return min((depth for depth in depths if depth is not None), default=None)
+
+
+def _driver(topology: Topology, lun: str) -> str | None:
+    """Return the driver of the initiator ports that a LUN's paths begin at. None: not reported, or they differ."""
+    paths = topology.related(lun, "member_of", "path")
+    ports = dict.fromkeys(port for path in paths for port in topology.related(path, "attached_to", "hba"))
+    drivers = {as_text(topology.entities[port].attributes.get("driver")) for port in ports}
+    return next(iter(drivers)) if len(drivers) == 1 else None

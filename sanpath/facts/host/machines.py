@@ -112,6 +112,7 @@ def initiator_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[F
                     **others[port],
                     **_pcie(topology, port, uses),
                     "busiest_utilisation": step.busiest_utilisation,
+                    "links_counted": step.links_counted,
                 }
 
 

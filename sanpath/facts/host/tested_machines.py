@@ -41,7 +41,8 @@ class UnderTest:
     `load`: the direction that moves more. A setting applies to both directions, so facts about settings appear once
     per step, in that direction. `machines`: virtual machines and hosts of the load. `devices`: block devices,
     multipath maps instead of their paths. `busiest_utilisation`: that of the busiest link of the loaded path, None:
-    not known. `samples`: entity → its samples in the step, except those of switch ports. `loads`: both directions.
+    not known. `links_counted`: a source counts the bytes of a link of the loaded path. `samples`: entity → its
+    samples in the step, except those of switch ports. `loads`: both directions.
     """
 
     load: LoadFacts
@@ -49,6 +50,7 @@ class UnderTest:
     hosts: tuple[str, ...] = ()
     devices: tuple[str, ...] = ()
     busiest_utilisation: float | None = None
+    links_counted: bool = False
     samples: Mapping[str, Sequence[StepSamples]] = field(default_factory=dict)
     loads: tuple[LoadFacts, ...] = ()
 
@@ -73,7 +75,8 @@ def under_test(
         devices = _devices(topology, step_loads, machines, step_samples)
         # Where a port of the step miscounts, it is not known which links are on the loaded path.
         miscounts = bool(links.select(step=step, miscounts=True))
-        busiest = None if miscounts else busiest_utilisation(in_both_directions(links, step))
+        on_path = in_both_directions(links, step)
+        busiest = None if miscounts else busiest_utilisation(on_path)
         result.append(
             UnderTest(
                 load=main,
@@ -81,6 +84,7 @@ def under_test(
                 hosts=tuple(hosts),
                 devices=tuple(devices),
                 busiest_utilisation=busiest,
+                links_counted=miscounts or bool(on_path),
                 samples=step_samples,
                 loads=tuple(step_loads),
             )
@@ -142,8 +146,21 @@ def device_names(topology: Topology, lun: str) -> dict[str, FactValue]:
     """Return the names of a device in the commands of each platform, and whether they are those of NVMe."""
     ids = topology.entities[lun].ids
     device = next((name for name in ids.get("device", ()) if not name.startswith(("naa.", "eui."))), None)
-    is_nvme = None if device is None else device.startswith("nvme")
-    return {"naa": next(iter(ids.get("naa", ())), None), "device": device, "nvme": is_nvme}
+    is_nvme = _over_nvme(topology, lun) if device is None else device.startswith("nvme")
+    # ESXi's commands take the name of a namespace where they take that of a LUN.
+    identifiers = ids.get("naa", ()) or [name for name in ids.get("device", ()) if name.startswith("eui.")]
+    return {"naa": next(iter(identifiers), None), "device": device, "nvme": is_nvme}
+
+
+def _over_nvme(topology: Topology, lun: str) -> bool | None:
+    """Return whether the initiator ports of a device's paths speak NVMe: ESXi names SCSI LUNs and namespaces alike.
+
+    None: they do not say, or differ."""
+    paths = topology.related(lun, "member_of", "path")
+    ports = dict.fromkeys(port for path in paths for port in topology.related(path, "attached_to", "hba"))
+    protocols = [as_text(topology.entities[port].attributes.get("protocol")) for port in ports]
+    spoken = {None if protocol is None else protocol.lower().startswith("nvme") for protocol in protocols}
+    return next(iter(spoken)) if len(spoken) == 1 else None
 
 
 def platform_of_hosts(topology: Topology, loads: Iterable[LoadFacts]) -> str | None:

@@ -28,8 +28,22 @@ QUEUES: Mapping[str, tuple[int, int]] = {"pvscsi": (64, 256), "lsi_logic": (32, 
 """Default queue depths of a guest's driver: of one disk, and of all disks of a virtual controller together (VMware KB
 343323, formerly 2053145)."""
 
+_PARAVIRTUAL = "pvscsi"
+"""Type of VMware's paravirtual controller, whose driver lets the guest set the depth of its queues."""
+_DEPTH_EXCEEDED = 1.05
+"""Ratio of I/Os in flight to a depth from which the depth of a queue is another one."""
+
 _QUEUE_OF_ONE_DISK = "virtio_blk"
 """Type of controller whose queues belong to one disk. A request takes one descriptor (VIRTIO_F_INDIRECT_DESC)."""
+
+
+def exceeds(in_flight: float | None, depth: float | None) -> bool:
+    """Return whether more I/Os are in flight than a queue of this depth admits: its depth is then another one.
+
+    >>> exceeds(127, 64), exceeds(64.5, 64), exceeds(None, 64)
+    (True, False, False)
+    """
+    return in_flight is not None and depth is not None and in_flight > _DEPTH_EXCEEDED * depth
 
 
 def virtual_disk_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[FactRow]:
@@ -99,8 +113,10 @@ def _disk_row(
     kind, controller = as_text(attributes.get("controller_type")), attributes.get("controller")
     queue, shared = QUEUES.get(kind or "", (None, None))
     flying = in_flight(samples)
+    queue = None if exceeds(flying, queue) else queue
     limit = as_number(attributes.get("limit_ops_per_second"))
     adapter_in_flight = _adapter_in_flight(topology, step, attached, controller)
+    shared = None if exceeds(adapter_in_flight, shared) else shared
     queues, size = as_number(attributes.get("queues")), as_number(attributes.get("queue_size"))
     slots = (queues or 1.0) * size if size is not None and kind == _QUEUE_OF_ONE_DISK else None
     limits = limit_facts(attributes, rates)
@@ -114,6 +130,7 @@ def _disk_row(
         "vm": topology.entities[machine].label,
         "hypervisor": _hypervisor(topology, machine),
         "controller_type": kind,
+        "paravirtual": None if kind is None else kind == _PARAVIRTUAL,
         "controller": as_text(controller),
         "queue_depth": None if queue is None else float(queue),
         "in_flight": flying,
@@ -132,6 +149,7 @@ def _disk_row(
         "cache": as_text(attributes.get("cache")),
         **_thread_facts(topology, step, disk, attached),
         "busiest_utilisation": step.busiest_utilisation,
+        "links_counted": step.links_counted,
     }
 
 
@@ -191,6 +209,7 @@ def _group_rows(topology: Topology, step: UnderTest, rates: Mapping[str, Rates])
             "limit_members": float(len(members)),
             "limit_foreign_ratio": max(0.0, 1 - test_total / total) if total and test_total is not None else None,
             "busiest_utilisation": step.busiest_utilisation,
+            "links_counted": step.links_counted,
         }
 
 
