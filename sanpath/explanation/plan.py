@@ -8,6 +8,7 @@ rules' files) comes after it. The same action on several platforms is one step w
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
@@ -15,7 +16,7 @@ from itertools import takewhile
 from sanpath.diagnosis.model import Verdict
 from sanpath.diagnosis.plan import PlanPurpose, PlanStep, PlanVariant, Resolved, Risk
 from sanpath.rulebook.model import DISRUPTIONS, SEVERITIES, Disruption, Finding, Fix
-from sanpath.rulebook.remedy import Remedy
+from sanpath.rulebook.remedy import PLACEHOLDER, Remedy
 
 _PURPOSE: dict[str, PlanPurpose] = {
     "cause": "limit",
@@ -205,8 +206,24 @@ def _variants(fixes: Sequence[Fix]) -> tuple[PlanVariant, ...]:
             _distinct_texts(fix.verify for fix in platform_fixes),
             _distinct_texts(fix.undo for fix in platform_fixes),
         )
-        for platform_fixes in by_platform.values()
+        for platform_fixes in map(_filled, by_platform.values())
     )
+
+
+def _filled(fixes: Sequence[Fix]) -> list[Fix]:
+    """The fixes without those whose commands another one has with names in place of the placeholders."""
+    return [fix for fix in fixes if not any(_fills(other.commands, fix.commands) for other in fixes)]
+
+
+def _fills(commands: Sequence[str], template: Sequence[str]) -> bool:
+    """Whether commands are those of a template, with names in place of its placeholders.
+
+    >>> _fills(["list -d naa.61"], ["list -d <naa>"]), _fills(["list -d <naa>"], ["list -d <naa>"])
+    (True, False)
+    """
+    patterns = (PLACEHOLDER.sub("[^ <>]+", re.escape(each)) for each in template)
+    is_other = len(commands) == len(template) and tuple(commands) != tuple(template)
+    return is_other and all(map(re.fullmatch, patterns, commands))
 
 
 def _platform_independent(variants: Sequence[PlanVariant]) -> PlanVariant:

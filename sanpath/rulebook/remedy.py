@@ -17,7 +17,7 @@ from sanpath.rulebook.fact_kinds import FactKind, did_you_mean
 from sanpath.rulebook.model import Fix
 from sanpath.rulebook.summary import format_in_unit
 
-_PLACEHOLDER = re.compile(r"<([a-z][a-z0-9_]*)>")
+PLACEHOLDER = re.compile(r"<([a-z][a-z0-9_]*)>")
 _HARMLESS = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/-]*")
 _QUOTABLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+=,#&() -]*")
 """Characters that are literal between single quotes in POSIX shells and in PowerShell. Quotes, of which PowerShell
@@ -42,7 +42,7 @@ class Remedy(Fix):
 def check(commands: Iterable[str], names: Collection[str]) -> None:
     """Raise ValueError for a placeholder that no fact can fill."""
     for command in commands:
-        for name in _PLACEHOLDER.findall(command):
+        for name in PLACEHOLDER.findall(command):
             if name not in names:
                 raise ValueError(f"no fact is called {name!r}{did_you_mean(name, names)}")
 
@@ -124,7 +124,7 @@ _SWITCH_COMMENT = "! on <switch>"
 
 def _fill(fix: Fix, facts: Mapping[str, FactValue], units: Mapping[str, str]) -> Fix:
     def fill(text: str) -> str:
-        return _PLACEHOLDER.sub(lambda match: _value(facts.get(match[1]), match[0], fix), text)
+        return PLACEHOLDER.sub(lambda match: _value(facts.get(match[1]), match[0], fix), text)
 
     def number(placeholder: re.Match[str]) -> str:
         value = facts.get(placeholder[1])
@@ -133,7 +133,7 @@ def _fill(fix: Fix, facts: Mapping[str, FactValue], units: Mapping[str, str]) ->
         return placeholder[0]
 
     def fill_words(text: str) -> str:
-        return fill(_PLACEHOLDER.sub(number, text))
+        return fill(PLACEHOLDER.sub(number, text))
 
     names_port = any("<switch_port>" in command for command in fix.commands)
     heading = (_SWITCH_COMMENT,) if names_port and "switch" in facts else ()

@@ -12,7 +12,7 @@ from sanpath.facts.samples.slow_windows import STALLS_MATTER
 from sanpath.facts.storage.load_volumes import SHARED
 from sanpath.facts.table import WHOLE_RUN
 from sanpath.summary.busy_processors import busy_words
-from sanpath.summary.names import readable
+from sanpath.summary.names import QUEUES, readable
 from sanpath.summary.step_figures import (
     block_size_words,
     in_flight,
@@ -170,7 +170,11 @@ def _flush_words(step: StepResult) -> str:
 
 
 def _also_saturated(first: Bottleneck) -> str:
-    """Words for links that are also saturated; "" for none. Relieving only one of them gains next to nothing."""
+    """Words for links, or a queue in series, that are also saturated; "" for none. Relieving only one of them gains
+    next to nothing."""
+    in_series = [each for each in first.coincident if each.partition(":")[0] != first.kind]
+    if first.kind in QUEUES and in_series:
+        return f"{readable(in_series[0])} is full as well: relieve both"
     if first.kind != "link" or not first.coincident:
         return ""
     if len(first.coincident) == 1:

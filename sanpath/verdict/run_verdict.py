@@ -38,7 +38,10 @@ def deciding_judgement(facts: Facts, judgements: Sequence[Judgement]) -> Judgeme
     of_start = [j for j in judgements if j.load.step in start] or judgements
     telling = [j for j in of_start if not answered_by_memory(facts, j.load)] or of_start
     found = deciding(telling)
-    found = max([found, *_limits_after_slowdown(telling, found)], key=lambda j: (-ord(j.grade), j.probability))
+    slower = _limits_after_slowdown(telling, found)
+    # More outstanding I/Os were tried, and brought less: that there were too few is no verdict of the run.
+    candidates = slower if slower and found.kind == "concurrency_limited" else [found, *slower]
+    found = max(candidates, key=lambda j: (-ord(j.grade), j.probability))
     contradicting = _limits_at_same_throughput(facts, telling, found)
     return max(contradicting, key=lambda j: j.load.outstanding, default=found)
 
@@ -46,7 +49,7 @@ def deciding_judgement(facts: Facts, judgements: Sequence[Judgement]) -> Judgeme
 def _limits_after_slowdown(judgements: Sequence[Judgement], found: Judgement) -> list[Judgement]:
     """The judgements that find another limit in steps with more of the same I/Os and less throughput: something has
     changed in between, or the additional I/Os caused it. The most certain one decides if it is more certain than
-    `found`."""
+    `found`, or if `found` only lacks I/Os."""
     return [j for j in _other_limits(judgements, found) if not _is_as_fast([j.load], [found.load])]
 
 

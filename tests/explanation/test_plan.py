@@ -60,6 +60,13 @@ def test_a_step_of_two_findings_says_once_what_both_say() -> None:
     assert (step.verify, step.undo) == (longer.verify, longer.undo)
 
 
+def test_a_command_that_one_finding_fills_in_is_not_repeated_with_its_placeholder() -> None:
+    """A full link does not know the LUN, and the LUN's own rule does."""
+    unfilled, filled = (fix(f"set -d {name}", action="Spread", relieves="idle_path") for name in ("<naa>", "naa.61"))
+    (step,) = plan([finding("a", unfilled), finding("b", filled)], VERDICT)
+    assert (step.commands, len(step.resolves)) == (("set -d naa.61",), 2)
+
+
 def test_a_free_remedy_comes_before_a_restart() -> None:
     steps = plan([finding("a", fix("reboot", "host"), fix("at once"), fix("buy", "outage"))], VERDICT)
     assert commands(steps) == ["at once", "reboot", "buy"]

@@ -9,7 +9,10 @@ from typing import Any
 import pytest
 
 from sanpath.diagnosis.model import Diagnosis, LatencyBudget, Verdict
+from sanpath.facts.compute import compute
+from sanpath.facts.table import number
 from sanpath.model import Column, Scalar, Table
+from sanpath.recording.reading.recording import Recording
 from tests.support.recording import Number, RecordingBuilder
 from tests.support.san import ARRAY_PORT, HOST_PORT, KIB, NAA, AtArray, Flow, San
 from tests.support.stories import COUNTED, NOTHING, X, fast, judged
@@ -359,3 +362,54 @@ def test_a_queue_with_slots_for_all_that_use_it_limits_none_of_them(tmp_path: Pa
     found = shared_by_virtual_machines(tmp_path, depth=256)
     assert found.verdict.suspects[0].entity == "array:fa1"
     assert DEVICE not in [suspect.entity for suspect in found.verdict.suspects]
+
+
+def two_queues(folder: Path, at_disk: int, at_lun: int) -> Recording:
+    """8 KiB on 32GFC: I/Os take 2.5 ms below the queue of the LUN, which has 32 slots. The guest lets `at_disk` I/Os
+    through to the virtual disk, of which `at_lun` are below that queue when 128 are in flight."""
+    ports = [fast(port, 32) for port in (HOST_PORT, ARRAY_PORT)]
+    san = EsxQueue(folder, ports=ports, leave_out={"disk"}, lun={"queue_depth": 32})
+    for n in (8, 128):
+        ops = min(n, at_lun) / 0.0025
+        counted = (ops * (4 * 2076 + 52), NOTHING)
+        wires = {HOST_PORT.name: counted, ARRAY_PORT.name: counted}
+        san.step(f"t{n}", n, block=8 * KIB, read=Flow(ops, n / ops), ports=wires, array={"read": AtArray(0.0024)})
+        san.at_vdisk[f"t{n}"] = min(n, at_disk) / ops
+        san.milliseconds[f"t{n}"] = 2, int((min(n, at_disk) / ops - 0.0025) * 1e3)
+    return san.write()
+
+
+def test_queues_of_the_same_depth_in_series_limit_together(tmp_path: Path) -> None:
+    """LSI Logic and a LUN, 32 each: 32 / 2.5 ms = 12,800 IOPS, and more slots in one of them change nothing."""
+    found = judged(two_queues(tmp_path, at_disk=32, at_lun=32))
+    (bottleneck,) = found.verdict.bottlenecks
+    assert set(bottleneck.elements) == {DEVICE, "vdisk:sqlvm1/Hard disk 2"}
+    assert "relieve both" in (found.summary.consequence or "")
+
+
+def test_of_two_queues_in_series_the_smaller_one_limits(tmp_path: Path) -> None:
+    """64 I/Os pass the guest, and half of them wait for a slot of the LUN."""
+    (bottleneck,) = judged(two_queues(tmp_path, at_disk=64, at_lun=32)).verdict.bottlenecks
+    assert bottleneck.elements == (DEVICE,)
+
+
+def test_a_clock_of_whole_milliseconds_hides_no_full_queue_from_its_finding(tmp_path: Path) -> None:
+    """12,800 IOPS x 2 ms are 25.6 I/Os, and may be 38.4: QAVG decides."""
+    (row,) = compute(two_queues(tmp_path, at_disk=64, at_lun=32)).tables["device"].select(entity=DEVICE, step="t128")
+    assert number(row, "queue_filled_ratio") < number(row, "queue_filled_most_ratio")
+
+
+def test_more_ios_that_brought_less_were_not_too_few(tmp_path: Path) -> None:
+    """16 of 64 slots do 6,400 IOPS. With 64 I/Os Storage I/O Control leaves 8 slots: 3,200. The run did not lack
+    I/Os: more of them were tried."""
+    ports = [fast(port, 32) for port in (HOST_PORT, ARRAY_PORT)]
+    san = EsxQueue(tmp_path, ports=ports, leave_out={"disk"}, depth=64)
+    for n, slots in ((4, 4), (16, 16), (64, 8)):
+        ops = slots / 0.0025
+        counted = (ops * (4 * 2076 + 52), NOTHING)
+        wires = {HOST_PORT.name: counted, ARRAY_PORT.name: counted}
+        san.step(f"t{n}", n, block=8 * KIB, read=Flow(ops, n / ops), ports=wires, array={"read": AtArray(0.0024)})
+        san.at_vdisk[f"t{n}"], san.milliseconds[f"t{n}"] = n / ops, (2, int((n / ops - 0.0025) * 1e3))
+        san.sioc[f"t{n}"] = 8 if n == 64 else 64
+    verdict = judged(san.write()).verdict
+    assert (verdict.from_step, [b.entity for b in verdict.bottlenecks]) == ("t64", [DEVICE])

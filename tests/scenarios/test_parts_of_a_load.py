@@ -84,7 +84,8 @@ def test_every_one_of_many_hosts_is_judged(tmp_path: Path) -> None:
     found = reads_on_hosts(tmp_path, **hosts)
     assert {b.entity for b in found.verdict.bottlenecks} == {f"lun:{host}/sda" for host in hosts}
     assert found.summary.verdict == "Queues of device sda on db0 and 39 others are full"
-    assert "device db0 sda and 39 others" in (found.summary.action or "")
+    assert (found.summary.action, found.summary.plan_step) == ("Raise the LUN queue depth", 1)
+    assert len({each.entity for each in found.plan[0].resolves}) == 40
     assert len([line for line in evidence_lines(found) if "slots" in line or "64 are offered" in line]) == 1
 
 

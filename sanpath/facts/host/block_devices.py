@@ -29,6 +29,9 @@ MULTIPATH_MAP = "multipath map"
 """The kind of a map over paths, if no source counts the paths."""
 _MADE_OF_OTHERS = ("md", "other dm", "loop")
 """Kinds of Linux devices whose I/Os become I/Os of other devices of the host."""
+_LOWERED_RATIO = 0.95
+"""Ratio of the depth in a step to the depth that is set, below which the host has lowered it: a mean over a step with
+a change is between both."""
 _SETTINGS = ("queue_depth", "nr_requests", "scheduler", "partition_offset_bytes")
 
 
@@ -46,9 +49,9 @@ def device_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[Fact
             offset_bytes = as_number(attributes.get("partition_offset_bytes"))
             depth = with_command_windows(topology, lun, host_depth)
             names = device_names(topology, lun)
-            flying = in_flight(samples)
+            flying = most = in_flight(samples)
             if flying is None:
-                flying = in_flight_below_queue(samples)
+                flying, most = in_flight_below_queue(samples), in_flight_below_queue(samples, of_resolution=1.0)
             yield {
                 "entity": lun,
                 "step": step.load.step,
@@ -64,6 +67,8 @@ def device_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[Fact
                 "in_flight": flying,
                 "depth_read": depth is not None,
                 "queue_filled_ratio": flying / depth if flying is not None and depth else None,
+                "queue_filled_most_ratio": most / depth if most is not None and depth else None,
+                "depth_lowered": _is_lowered(gauge(samples, "queue_depth"), as_number(attributes.get("queue_depth"))),
                 "held_ratio": flying / step.load.in_flight_measured
                 if flying is not None and len(step.devices) == 1 and step.load.in_flight_measured
                 else None,
@@ -110,6 +115,11 @@ def _driver_queue_depth(topology: Topology, lun: str) -> float | None:
     ports = [hba for host in hosts for hba in topology.related(host, "attached_to", "hba")]
     depths = [as_number(topology.entities[hba].attributes.get("driver_queue_depth")) for hba in ports]
     return min((depth for depth in depths if depth is not None), default=None)
+
+
+def _is_lowered(depth: float | None, set_depth: float | None) -> bool | None:
+    """Return whether the host allows clearly fewer I/Os now than it is set to allow. None: one of both is unknown."""
+    return None if depth is None or set_depth is None else depth < _LOWERED_RATIO * set_depth
 
 
 def _driver(topology: Topology, lun: str) -> str | None:

@@ -223,11 +223,11 @@ def in_flight(samples: Sequence[StepSamples]) -> float | None:
     return complete_sum(gauge(samples, f"in_flight_{direction}") for direction in DIRECTIONS)
 
 
-def in_flight_below_queue(samples: Sequence[StepSamples]) -> float | None:
+def in_flight_below_queue(samples: Sequence[StepSamples], of_resolution: float = 0.5) -> float | None:
     """Return the mean number in flight below a hypervisor's queue: operations times DAVG (Little's law).
 
     None: not reported. Where the reported mean is truncated, the true mean is higher by half the resolution, on
-    average.
+    average, and by all of it at most. `of_resolution`: the share of the resolution that is added.
     """
     by_direction = []
     for direction in DIRECTIONS:
@@ -235,7 +235,7 @@ def in_flight_below_queue(samples: Sequence[StepSamples]) -> float | None:
         for name in (f"device_seconds_mean_{direction}", "device_seconds_mean"):
             if operations and (seconds := gauge(samples, name)) is not None:
                 resolution = max(sample.resolutions.get(name, 0.0) for sample in samples)
-                by_direction.append(operations * (seconds + resolution / 2))
+                by_direction.append(operations * (seconds + of_resolution * resolution))
                 break
         else:
             if operations:

@@ -67,6 +67,8 @@ _MAX_ONE_OF_SEVERAL_WEIGHT = 4.0
 """Largest weight of one device's full slots if I/Os wait above several devices: sanpath's own choice, 55 to 1."""
 _VALUES = 200
 """Values of a range of I/Os that are weighed: more change the weight by less than a tenth."""
+_AS_FULL_RATIO = 0.9
+"""Share of its slots in use from which a queue may be full: two standard errors of their number below all of them."""
 _MIN_SLOTS_WEIGHT = -3.0
 """Smallest log-odds of a queue with free slots: something smaller than its reported depth may limit the I/Os, such as
 a session's command window. sanpath's own choice, 1 to 20."""
@@ -74,6 +76,7 @@ a session's command window. sanpath's own choice, 1 to 20."""
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
     """One claim for each queue above the storage in which I/Os wait, or would wait if there were more of them."""
+    series = _in_series(table)
     for index, segment in enumerate(table.segments):
         # An I/O that a thread cannot submit is not outstanding yet: no latency includes its wait.
         hidden = _blocks_submission(table, segment)
@@ -87,9 +90,39 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
             *waiting_below(table, segment.slots or admitted),
             *(taken_from_others(table) if segment.queue.others_share > SHARED else ()),
         )
-        kind, conclude = str(segment.entity).partition(":")[0], partial(_conclude, table, segment.queue)
-        share = segment.queue.others_share
-        yield Claim(kind, segment.entity, frozenset({index}), evidence, conclude, hidden=hidden, others_share=share)
+        kind, alike = str(segment.entity).partition(":")[0], series.get(index, ())
+        conclude, share = partial(_conclude, table, segment.queue, alike), segment.queue.others_share
+        group = f"in series: {', '.join(alike)}" if alike else None
+        yield Claim(
+            kind,
+            segment.entity,
+            frozenset({index}),
+            evidence,
+            conclude,
+            hidden=hidden,
+            group=group,
+            others_share=share,
+        )
+
+
+def _in_series(table: PlaceTable) -> dict[int, tuple[str, ...]]:
+    """Index of each queue that has as many slots as another queue on the way of the same I/Os → the entities of both.
+
+    Both are full: I/Os wait above the upper one, which admits as many as the lower one has slots. More slots in one
+    of them gain nothing; they limit together.
+    """
+    series: dict[int, tuple[str, ...]] = {}
+    queues = [(index, each, each.queue) for index, each in enumerate(table.segments) if each.queue is not None]
+    for position, (low, segment, lower) in enumerate(queues):
+        if segment.filled_ratio is None or segment.filled_ratio < _AS_FULL_RATIO or lower.in_slots is not None:
+            continue
+        for high, above, upper in queues[:position]:
+            has_free_slots = above.filled_ratio is not None and above.filled_ratio < _AS_FULL_RATIO
+            if has_free_slots or upper.entity == lower.entity or not is_held_back(upper, table.load):
+                continue
+            if _has_slots_above(table, upper) and abs(upper.held - lower.held) <= 2 * DEPTH_ERROR * lower.held:
+                series[high] = series[low] = (upper.entity, lower.entity)
+    return series
 
 
 def waiting_below(table: PlaceTable, slots: float) -> Iterator[Evidence]:
@@ -310,7 +343,8 @@ def is_held_back(queue: HostQueue, load: LoadFacts) -> bool:
     return is_seen and queue.waiting >= max(1.0, _MAX_SOFTWARE_RATIO * load.in_flight_measured)
 
 
-def _conclude(table: PlaceTable, queue: HostQueue, claims: Sequence[Claim]) -> Conclusion:
+def _conclude(table: PlaceTable, queue: HostQueue, in_series: Sequence[str], claims: Sequence[Claim]) -> Conclusion:
+    """The conclusion that a queue limits. `in_series`: the entities of queues that are full together with it."""
     load = table.load
     is_seen = table.array is not None and all(row["utilisation"] is not None for row in table.on_path)
     seen = "there is near its limit" if is_seen else "that was measured there is near its limit"
@@ -333,7 +367,8 @@ def _conclude(table: PlaceTable, queue: HostQueue, claims: Sequence[Claim]) -> C
     related = table.facts.topology.related
     owners = related(queue.entity, "attached_to")
     # Devices of other hosts limit other parts of the load.
-    together = tuple(device for device in queue.as_full if related(device, "attached_to") == owners)
-    stated = StatedFields(explains=removed_share, coincident=together)
+    together = [device for device in queue.as_full if related(device, "attached_to") == owners]
+    together += [entity for entity in in_series if entity != queue.entity]
+    stated = StatedFields(explains=removed_share, coincident=tuple(together))
     conclude = conclusion_of(table, queue.layer, because, OVERTURN, waits_inside=True, ceiling_ratio=ratio, **stated)
     return conclude(claims)

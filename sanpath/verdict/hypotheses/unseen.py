@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from sanpath.facts.fabric.link_measures import SLOW_TRANSFER_RATIO, wire_seconds
 from sanpath.facts.host.planes import parallel_devices
+from sanpath.facts.host.tested_machines import platform
 from sanpath.facts.table import number
 from sanpath.units import counted, duration
 from sanpath.verdict.evidence.tail import tail_weight
@@ -40,6 +41,9 @@ _TCP_GAP_PRIOR = -0.9
 _TCP_WINDOW_PRIOR = 0.0
 """The same if a TCP window may also be full: no source reads it, and it is as likely as a wait before the array's
 clock."""
+_ESXI_TCP_PRIOR = 0.0
+"""The same over Ethernet from an ESXi host. Nothing tells of its connections, neither lost segments nor windows, and
+it delays acknowledgements unless that is switched off (VMware KB 1002598)."""
 _MIN_WINDOW_BYTES = 65_535
 """The receive window that a TCP header can announce without scaling (RFC 9293, 3.1; RFC 7323, 2.2). No current stack
 offers less for long."""
@@ -273,7 +277,16 @@ def _prior(table: PlaceTable, index: int, window_bytes: float) -> float:
         return _UNREAD_PRIOR if drives_of_load(table) else UNREAD
     if table.indices("below") and host_is_unread(table):
         return _COVERED_GAP_PRIOR
-    return _TCP_GAP_PRIOR if table.has_ethernet else _GAP_PRIOR
+    if not table.has_ethernet:
+        return _GAP_PRIOR
+    return _ESXI_TCP_PRIOR if _is_from_esxi(table) else _TCP_GAP_PRIOR
+
+
+def _is_from_esxi(table: PlaceTable) -> bool:
+    """Whether the load leaves ESXi hosts only."""
+    topology = table.facts.topology
+    hosts = [host for port in table.initiators for host in topology.related(port, "attached_to", "host")]
+    return bool(hosts) and all(platform(topology, host) == "esxi" for host in hosts)
 
 
 def _possible_window_bytes(table: PlaceTable) -> float:
