@@ -52,6 +52,7 @@ def test_what_the_hypervisor_says_of_the_same_lun(tmp_path: Path) -> None:
     assert found["sioc_active_ratio"] == pytest.approx(0.25)
     assert (found["competing_limit"], found["virtual_machines"], found["platform"]) == (16, 1, "esxi")
     assert found["depth_lowered"], "32 of the 64 that are set"
+    assert found["deeper_queue_depth"] == "128", "as text, for commands"
 
 
 def test_a_device_of_which_nothing_is_known_has_no_row(tmp_path: Path) -> None:

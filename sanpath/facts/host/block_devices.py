@@ -29,6 +29,9 @@ MULTIPATH_MAP = "multipath map"
 """The kind of a map over paths, if no source counts the paths."""
 _MADE_OF_OTHERS = ("md", "other dm", "loop")
 """Kinds of Linux devices whose I/Os become I/Os of other devices of the host."""
+_LEAST_DEEPER, _LARGEST_DEPTH = 128, 256
+"""Smallest queue depth that is worth a restart: sanpath's own choice, twice to four times the drivers' defaults; and
+the largest that ESXi takes for a device of several virtual machines (`esxcli storage core device set -O`)."""
 _LOWERED_RATIO = 0.95
 """Ratio of the depth in a step to the depth that is set, below which the host has lowered it: a mean over a step with
 a change is between both."""
@@ -64,6 +67,7 @@ def device_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[Fact
                 "command_window_limits": depth != host_depth,
                 "over_paths": as_number(attributes.get("paths")) is not None
                 or attributes.get("kind") == MULTIPATH_MAP,
+                "deeper_queue_depth": _deeper(depth),
                 "in_flight": flying,
                 "depth_read": depth is not None,
                 "queue_filled_ratio": flying / depth if flying is not None and depth else None,
@@ -115,6 +119,17 @@ def _driver_queue_depth(topology: Topology, lun: str) -> float | None:
     ports = [hba for host in hosts for hba in topology.related(host, "attached_to", "hba")]
     depths = [as_number(topology.entities[hba].attributes.get("driver_queue_depth")) for hba in ports]
     return min((depth for depth in depths if depth is not None), default=None)
+
+
+def _deeper(depth: float | None) -> str | None:
+    """Return the queue depth to try next, as text for commands. None: the depth is unknown, or the largest already.
+
+    >>> _deeper(30), _deeper(64), _deeper(128), _deeper(256)
+    ('128', '128', '256', None)
+    """
+    if depth is None or depth >= _LARGEST_DEPTH:
+        return None
+    return str(int(min(_LARGEST_DEPTH, max(_LEAST_DEEPER, 2 * depth))))
 
 
 def _is_lowered(depth: float | None, set_depth: float | None) -> bool | None:
