@@ -71,6 +71,12 @@ def test_a_default_depth_is_refuted_by_more_ios_in_flight(
     assert (found["queue_filled_ratio"], found["queue_depth"]) == (filled, None if filled is None else 32)
 
 
+@pytest.mark.parametrize(("depth", "deeper"), [(32, "128"), (128, "256"), (256, None)])
+def test_a_deeper_queue_is_deeper_than_the_present_one(tmp_path: Path, depth: int, deeper: str | None) -> None:
+    counted = {"lun": {"in_flight": depth, "queue_depth": depth}}
+    assert row(compute(over_first_path(tmp_path, counted=counted)), "device", DEVICE)["deeper_queue_depth"] == deeper
+
+
 def test_links_that_nobody_counts_are_known_not_to_be_counted(tmp_path: Path) -> None:
     for left_out, counted in ((set[str](), True), ({"switch"}, False)):
         facts = compute(guest_queue(San(tmp_path / str(counted), leave_out=left_out)).write())

@@ -24,6 +24,7 @@ LUN = Table(
         Column("bytes_read_total", 64),
         Column("device_seconds_mean_read", scale=1e-3, resolution=1e-3),
         Column("kernel_seconds_mean_read", scale=1e-3, resolution=1e-3),
+        Column("queue_seconds_mean", scale=1e-3, resolution=1e-3),
         Column("queue_depth"),
         Column("sioc_queue_depth"),
     ),
@@ -39,7 +40,8 @@ class EsxQueue(San):
     """The synthetic test on a virtual disk of esx7. `milliseconds`: step → DAVG and KAVG of its LUN;
     `at_vdisk`: step → latency of its virtual disk in seconds; `depth`: of the LUN's queue, None: not told; `others`:
     step → I/Os of other virtual machines on the LUN for one of the test; `lun`: attributes of the LUN; `neighbour`:
-    another virtual machine has a disk on it; `sioc`: step → what Storage I/O Control leaves of its slots."""
+    another virtual machine has a disk on it; `sioc`: step → what Storage I/O Control leaves of its slots; `qavg`:
+    step → QAVG in milliseconds."""
 
     milliseconds: dict[str, tuple[int, int]] = field(default_factory=dict)
     at_vdisk: dict[str, float] = field(default_factory=dict)
@@ -48,6 +50,7 @@ class EsxQueue(San):
     lun: dict[str, Scalar] = field(default_factory=dict)
     neighbour: bool = False
     sioc: dict[str, int] = field(default_factory=dict)
+    qavg: dict[str, int] = field(default_factory=dict)
 
     def _configuration(self, out: RecordingBuilder) -> None:
         San._configuration(self, out)
@@ -79,6 +82,8 @@ class EsxQueue(San):
                 result |= {"device_seconds_mean_read": davg, "kernel_seconds_mean_read": kavg}
             if self.depth is not None:
                 result["queue_depth"] = self.depth
+            if now in self.qavg:
+                result["queue_seconds_mean"] = self.qavg[now]
             if now in self.sioc:
                 result["sioc_queue_depth"] = self.sioc[now]
             out.samples("vc", LUN, at, {f"esx7/{NAA}": result})
@@ -299,6 +304,15 @@ def test_more_ios_than_competing_ones_may_be_do_not_compete(tmp_path: Path) -> N
     attributes: dict[str, Scalar] = {"sched_num_req_outstanding": 16}
     found = sixteen_of_64_slots(tmp_path, neighbour=True, lun=attributes, below=(8, 64))
     assert slots_in_use(found)[0] == 64
+
+
+def test_what_waits_in_the_queue_by_its_own_clock_waits_for_its_slots(tmp_path: Path) -> None:
+    """16 of 64 slots are in use, and ESXi does not tell why it holds the others back. By QAVG all 24 ms pass in the
+    queue of the LUN: nothing above it holds I/Os back."""
+    timed = sixteen_of_64_slots(tmp_path / "timed", qavg={"t8": 0, "t64": 24}).verdict
+    assert [b.entity for b in timed.bottlenecks] == [DEVICE]
+    untimed = sixteen_of_64_slots(tmp_path / "untimed", qavg={"t8": 0, "t64": 0}).verdict
+    assert DEVICE not in [b.entity for b in untimed.bottlenecks]
 
 
 def test_storage_io_control_leaves_fewer_slots_in_its_step(tmp_path: Path) -> None:
