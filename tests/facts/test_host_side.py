@@ -12,7 +12,7 @@ from sanpath.facts.table import FactRow
 from sanpath.model import Scalar
 from tests.support.esx_san import DEVICE, EsxSan, over_first_path
 from tests.support.san import San
-from tests.support.stories import computed, guest_queue, mixed
+from tests.support.stories import X, computed, guest_queue, mixed
 
 HBA = "hba:esx7/vmhba2"
 LSI: dict[str, Scalar] = {"controller_type": "lsi_logic", "controller": "scsi0"}
@@ -112,6 +112,18 @@ def test_processors_and_ports_of_the_host(tmp_path: Path) -> None:
     port = row(facts, "initiator", "hba:esx7/vmhba2")
     assert (port["adapter"], port["queued"], port["technology"]) == ("vmhba2", 4, "fibre_channel")
     assert port["queue_filled_ratio"] == pytest.approx(30 / 32)
+
+
+@pytest.mark.parametrize(("software", "filled"), [(False, 0.993), (True, None)])
+def test_the_payload_that_a_hypervisor_counts_fills_the_link_of_the_adapter(
+    tmp_path: Path, software: bool, filled: float | None
+) -> None:
+    """6,250 x 64 KiB are counted as 415.2 of 425 MB/s, and a full 4GFC link as 98.4 %. Below a software adapter may
+    be several ports."""
+    counted = {"hba": {"bytes_read_total": X * 65536}}
+    facts = compute(over_first_path(tmp_path, counted=counted, speeds=(4e9, 4e9), hba={"software": software}))
+    found = row(facts, "initiator", HBA)["filled_ratio_read"]
+    assert found == (None if filled is None else pytest.approx(filled, abs=0.001))
 
 
 def test_pcie_lanes_are_compared_with_the_port(tmp_path: Path) -> None:

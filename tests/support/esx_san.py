@@ -25,7 +25,7 @@ LUN = Table(
 PATH = Table("path", (Column("path_usable"), Column("ops_read_total", 64)))
 VDISK = Table("vdisk", (Column("ops_read_total", 64), Column("in_flight_read"), Column("in_flight_write")))
 HOST = Table("host", (Column("cpu_busy_ratio"), Column("cpu_busiest_core_ratio")))
-HBA = Table("hba", (Column("in_flight"), Column("queue_depth"), Column("queued")))
+HBA = Table("hba", (Column("in_flight"), Column("queue_depth"), Column("queued"), Column("bytes_read_total", 64)))
 
 DEVICE = f"lun:esx7/{NAA}"
 FIRST, SECOND = "esx7/vmhba2:C0:T0:L1", "esx7/vmhba3:C0:T1:L1"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from sanpath.catalogue.capacity import Technology, full_ratio, link_capacity
+from sanpath.catalogue.capacity import Technology, counted_per_payload, full_ratio, link_capacity
 from sanpath.facts.samples.step_samples import StepSamples, gauge_or_rates
 from sanpath.facts.table import FactValue
 from sanpath.model import Scalar
@@ -23,7 +23,7 @@ def port_use(
     link of the port's speed, and `filled_ratio_max_read` and `_write`: the same ratio in the port's fullest window.
 
     None: no bytes or no speed is reported. Where only the capable speed is known, the ratio is too low for a port
-    that runs slower."""
+    that runs slower. `block_bytes`: mean size of the load's I/Os."""
     attributes = topology.entities[port].attributes
     technology = cast(Technology, attributes.get("technology") or "fibre_channel")
     speeds: list[Scalar] = [sample.last_values.get("link_speed_bits_per_second") for sample in samples]
@@ -41,6 +41,17 @@ def port_use(
         windows = [
             rate for sample in samples for rate in sample.rates.get(f"bytes_{port_direction}_total", ()) if rate
         ]
+        # A hypervisor counts the payload of an adapter's I/Os. Below a software adapter may be several network ports.
+        if not rates and at_host and attributes.get("software") is not True:
+            frames = counted_per_payload(technology, block_bytes)
+            payloads = [sample for sample in samples if sample.rate(f"bytes_{direction}_total") is not None]
+            rates = [frames * (sample.rate(f"bytes_{direction}_total") or 0.0) for sample in payloads]
+            windows = [
+                frames * rate
+                for sample in payloads
+                for rate in sample.rates.get(f"bytes_{direction}_total", ())
+                if rate
+            ]
         full = capacity.data_bytes_per_second * full_ratio(technology, block_bytes) if capacity is not None else None
         used[f"bytes_per_second_{direction}"] = max(rates, default=None)
         used[f"filled_ratio_{direction}"] = max(rates) / full if rates and full else None
