@@ -240,9 +240,10 @@ def _short_action(fix: Fix) -> str:
 
 
 def _distinct_texts(texts: Iterable[str]) -> str:
-    """The texts, each once, without those that another one contains."""
-    different = list({text.rstrip("."): text for text in texts}.values())
-    return " ".join(t for t in different if not any(t != other and t.rstrip(".") in other for other in different))
+    """The sentences of the texts, each once, without those that another sentence contains."""
+    sentences = [sentence for text in texts for sentence in re.split(r"(?<=\.) ", text)]
+    different = list({sentence.rstrip("."): sentence for sentence in sentences}.values())
+    return " ".join(s for s in different if not any(s != other and s.rstrip(".") in other for other in different))
 
 
 def _merged_commands(commands: Sequence[tuple[str, ...]], disruption: Disruption) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sanpath.diagnosis.model import Cleared, Diagnosis, StepResult, Verdict
+from sanpath.diagnosis.model import Bottleneck, Cleared, Diagnosis, StepResult, Verdict
 from sanpath.diagnosis.plan import PlanStep
 from sanpath.diagnosis.summary import Summary
 from sanpath.facts.load.loads import FLAT
@@ -170,9 +170,11 @@ def _gain(diagnosis: Diagnosis, first: PlanStep, step: StepResult | None, reliev
         if first.adds_one:
             highest = following.predicted_ops_per_second[1] if following is not None else float("inf")
             doubled = min(2 * result.ops_per_second, highest)
+            allowed, other = _allowed_by_other_links(diagnosis, bottleneck, result.ops_per_second)
             number = len(bottleneck.elements)
             each = "it" if number == 1 else f"each of the {counted(number, 'link')}"
-            return f"up to {iops(doubled)} with one more beside {each}; not tested"
+            then = f"; next limit: {readable(other)}" if allowed < doubled else ""
+            return f"up to {iops(min(allowed, doubled))} with one more beside {each}{then}; not tested"
     if first.purpose == "test":
         return "a result that can be trusted"
     if first.purpose == "limit" and relieved is not None and not first.relieves_idle_paths:
@@ -208,6 +210,21 @@ def _next_words(diagnosis: Diagnosis, entity: str, change: str) -> str | None:
         case "path_policy":
             return "these links, used together"
     return f"{readable(entity)} {change}".strip()
+
+
+def _allowed_by_other_links(diagnosis: Diagnosis, bottleneck: Bottleneck, ops_per_second: float) -> tuple[float, str]:
+    """(operations per second at which the first other link of the path is full, that link). Infinite, "" where no
+    other link was measured."""
+    allowed, first = float("inf"), ""
+    for use in diagnosis.elements:
+        is_here = (use.step, use.direction) == (diagnosis.verdict.from_step, bottleneck.direction)
+        if not (is_here and use.on_loaded_path) or use.entity in bottleneck.elements:
+            continue
+        foreign = use.foreign_bytes_per_second or 0.0
+        own, room = (use.bytes_per_second or 0.0) - foreign, (use.capacity_bytes_per_second or 0.0) - foreign
+        if own > 0 and room > 0 and ops_per_second * room / own < allowed:
+            allowed, first = ops_per_second * room / own, use.entity
+    return allowed, first
 
 
 def _usable_links(first: PlanStep, findings: Sequence[Finding]) -> float | None:

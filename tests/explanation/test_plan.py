@@ -222,6 +222,15 @@ def test_one_remedy_on_several_ports_is_one_step() -> None:
     assert [resolved.entity for resolved in step.resolves] == ["link:fc1/1", "link:fc1/7"]
 
 
+def test_what_two_rules_say_of_the_same_action_is_not_said_twice() -> None:
+    """The second rule's first sentence is the begin of the first rule's: neither it nor what follows comes again."""
+    down = "The port goes down. Change one fabric at a time."
+    long, short = f"Note the speed, and check the optics. {down}", f"Note the speed. {down}"
+    fixes = [fix(name, action="Speed", scope=scope) for name, scope in (("a", long), ("b", short))]
+    (step,) = plan([finding("full", fixes[0]), finding("slow", fixes[1])], VERDICT)
+    assert step.scope == long
+
+
 def test_one_action_on_several_platforms_is_one_step_with_a_variant_each() -> None:
     """Nobody is handed a command line of another platform: each has its name, and the step none of its own."""
     fixes = [fix(name, platform=name, action="Spread") for name in ("ESXi", "Linux", "Windows")]
