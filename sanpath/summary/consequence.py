@@ -22,7 +22,7 @@ from sanpath.summary.step_figures import (
     use_of,
 )
 from sanpath.topology.names import in_words
-from sanpath.units import count, counted, duration, iops, percent, percent_rounded
+from sanpath.units import count, counted, duration, iops, join_names, percent, percent_rounded
 
 _LIGHTER_RATIO = 0.7
 """Ratio of I/Os in flight from which a load is clearly lighter: sanpath's own choice."""
@@ -192,9 +192,11 @@ def _without_credit(diagnosis: Diagnosis, first: Bottleneck) -> str:
         and isinstance(ratio := finding.evidence.get("credit_stall_ratio"), float)
         and first.kind == "credit_stall"
     ]
-    return (
-        f"The switch has no credit to send to the device {percent_rounded(max(ratios))} of the time" if ratios else ""
-    )
+    if not ratios:
+        return ""
+    others = [readable(link) for link in first.coincident]
+    as_well = f"; {join_names(others)} {'waits' if len(others) == 1 else 'wait'} as long" if others else ""
+    return f"The switch has no credit to send to the device {percent_rounded(max(ratios))} of the time{as_well}"
 
 
 def _share_of_other_hosts(diagnosis: Diagnosis, first: Bottleneck, step: StepResult) -> float:

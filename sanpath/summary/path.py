@@ -9,6 +9,7 @@ from sanpath.diagnosis.model import Diagnosis, ElementUse
 from sanpath.diagnosis.summary import PathElement, PathRole
 from sanpath.summary.busy_processors import busy_machine
 from sanpath.summary.names import QUEUES, readable
+from sanpath.summary.step_figures import main_direction
 from sanpath.topology.load_path import load_and_machines
 from sanpath.topology.paths import IoPath, io_paths, machine_of, placed_loads, switch_of, targets_of
 from sanpath.topology.topology import Topology
@@ -90,15 +91,29 @@ def _own_limits(diagnosis: Diagnosis, entities: Sequence[str]) -> set[str]:
 
 
 def _uses(diagnosis: Diagnosis) -> dict[str, ElementUse]:
-    """Each link in the step of the verdict, in its busier direction."""
+    """Each link in the step of the verdict, in its busier direction. Where its use in the direction of the verdict is
+    not known, that in the other one tells nothing of it: a link that nobody counted is not idle."""
     uses: dict[str, ElementUse] = {}
-    for use in diagnosis.elements:
+    direction = _direction(diagnosis)
+    of_step = [use for use in diagnosis.elements if use.step == diagnosis.verdict.from_step]
+    uncounted = {use.entity for use in of_step} - {
+        use.entity for use in of_step if use.utilisation is not None and direction in (use.direction, None)
+    }
+    for use in of_step:
         current = uses.get(use.entity)
-        if use.step == diagnosis.verdict.from_step and (
-            current is None or (use.utilisation or 0) > (current.utilisation or 0)
-        ):
+        if use.entity in uncounted:
+            uses[use.entity] = replace(use, utilisation=None)
+        elif current is None or (use.utilisation or 0) > (current.utilisation or 0):
             uses[use.entity] = use
     return uses
+
+
+def _direction(diagnosis: Diagnosis) -> str | None:
+    """The direction of the verdict. None: there is no step, or it did nothing."""
+    if diagnosis.verdict.bottlenecks:
+        return diagnosis.verdict.bottlenecks[0].direction
+    step = next((step for step in diagnosis.steps if step.name == diagnosis.verdict.from_step), None)
+    return main_direction(step) if step is not None and step.directions else None
 
 
 def _rank(

@@ -97,11 +97,12 @@ def other_links_text(diagnosis: Diagnosis) -> str | None:
 def off_path_title(diagnosis: Diagnosis) -> str:
     """The title of the elements off the path: the cause, the limit, or saturated or lossy links of other paths."""
     bottlenecks = diagnosis.verdict.bottlenecks
+    off_path = {element.entity for element in diagnosis.summary.off_path}
     if any(bottleneck.culprit for bottleneck in bottlenecks):
-        return "The cause, not on the path of the test"
+        named = bottlenecks[0].entity
+        return "The cause, not on the path of the test" if named in off_path else "As slow, on other paths"
     if _BEYOND_THE_HOST.isdisjoint(element.kind for element in diagnosis.summary.path):
         return "The limit"  # How I/Os get to it is not known.
-    off_path = {element.entity for element in diagnosis.summary.off_path}
     if bottlenecks[0].entity in off_path:
         return "The limit, on another path"
     # Which of the links loses frames is not known; none of them need be busy.

@@ -11,6 +11,7 @@ import pytest
 from sanpath.diagnose import diagnose
 from sanpath.diagnosis.model import Diagnosis
 from sanpath.model import Direction
+from sanpath.views import text
 from tests.support.recording import RecordingBuilder
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
 from tests.support.stories import NOTHING, OTHER_HOST, SECOND_HBA, SECOND_TARGET, fast
@@ -29,11 +30,13 @@ def result(
     stalls: Mapping[str, float] | None = None,
     neighbour_speed: float = 16,
     transfer_share: float = 0.8,
+    host_speed: float = 16,
 ) -> Diagnosis:
     """Reads of esx7 over sw1 and sw2 from an array at sw2, those of esx9 beside them; operations a second.
 
     `transfer_share`: part of the latency that the array books to the transfer."""
-    ports = [fast(HOST_PORT), replace(fast(OTHER_HOST, neighbour_speed), capable=neighbour_speed), fast(FAR_ARRAY)]
+    neighbour = replace(fast(OTHER_HOST, neighbour_speed), capable=neighbour_speed)
+    ports = [fast(HOST_PORT, host_speed), neighbour, fast(FAR_ARRAY)]
     san = San(tmp_path / "a.sanpath", ports=ports, inter_switch_link=True)
     for in_flight in (16, 128):
         san.step(
@@ -68,6 +71,14 @@ def test_its_ceiling_is_what_the_neighbour_leaves(tmp_path: Path) -> None:
     assert bottleneck.ceiling_ops_per_second == pytest.approx(6295, rel=0.03)
 
 
+def test_one_more_link_gains_no_more_than_the_next_link_of_the_path_lets_through(tmp_path: Path) -> None:
+    """The host's own 8GFC link is at 82 % with 10,500 reads a second: it is full at 12,795."""
+    found = result(tmp_path, local=10500, others=2090, host_speed=8)
+    assert found.verdict.bottlenecks[0].entity == ISL
+    assert found.summary.gain is not None
+    assert found.summary.gain.startswith("up to 12,795 IOPS with one more beside it; next limit: esx7 vmhba2")
+
+
 def test_a_link_between_switches_that_has_room_is_cleared(tmp_path: Path) -> None:
     found = result(tmp_path, local=3000, others=100, transfer_share=0.02)
     assert ISL in [cleared.entity for cleared in found.cleared]
@@ -87,6 +98,31 @@ def test_a_slow_neighbour_is_the_culprit_and_the_link_its_victim(tmp_path: Path)
     assert bottleneck.victims == (ISL,)
     assert bottleneck.kind == "credit_stall"
     assert "hba:esx9/vmhba2 limits the test to" in found.verdict.headline
+
+
+def test_a_host_that_is_slow_on_both_its_ports_is_no_victim_of_itself(tmp_path: Path) -> None:
+    """Frames wait at the port of a device because of that device. Neither port gains by a higher speed."""
+    ports = [replace(fast(port), capable=32) for port in (HOST_PORT, SECOND_HBA)]
+    san = San(tmp_path / "a.sanpath", ports=[*ports, fast(ARRAY_PORT)])
+    for in_flight in (16, 128):
+        halves = {port.name: (1500 * BLOCK, NOTHING) for port in ports}
+        san.step(
+            f"t{in_flight}",
+            in_flight,
+            read=Flow(3000, in_flight / 3000),
+            seconds=30,
+            ports={**halves, ARRAY_PORT.name: (3000 * BLOCK, NOTHING)},
+            array={"read": AtArray(0.0004, san=0.8 * in_flight / 3000)},
+            stalls={f"sw1/{name}": 0.8 for name in halves},
+        )
+    found = diagnose(san.write())
+    (bottleneck,) = found.verdict.bottlenecks
+    assert (bottleneck.kind, bottleneck.victims) == ("credit_stall", ())
+    assert set(bottleneck.elements) == {"link:esx7/vmhba2--sw1/fc1/7", "link:esx7/vmhba3--sw1/fc1/8"}
+    speed = [f for f in found.findings if f.rule == "speed-held-by-one-end" and f.outcome == "hit"]
+    assert {f.role for f in speed} == {"risk"}
+    assert "as long" in (found.summary.consequence or "")
+    assert "not on the path" not in text.render(found)
 
 
 def test_a_slow_neighbour_that_costs_the_test_next_to_nothing_does_not_hold_it(tmp_path: Path) -> None:

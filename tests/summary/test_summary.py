@@ -45,6 +45,16 @@ def test_the_path_begins_at_the_load_and_marks_what_the_verdict_names(name: str)
         assert bool(limits) == bool(found.verdict.bottlenecks)
 
 
+def test_a_link_that_nobody_counted_in_the_direction_of_the_verdict_is_not_called_idle() -> None:
+    """The commands of reads cross it the other way: a few bytes, which say nothing about the data."""
+    found = diagnosed("published")
+    elements = [replace(use, utilisation=None if use.direction == "read" else 0.0009) for use in found.elements]
+    said = summary(replace(found, elements=elements), resolve(recorded("published").inventory()))
+    links = [element for element in (*said.path, *said.other_links) if element.kind == "link"]
+    assert links
+    assert {element.utilisation for element in links} == {None}
+
+
 @pytest.mark.parametrize("name", sorted(STORIES))
 def test_the_first_action_is_the_first_of_the_plan_unless_something_has_to_be_decided_first(name: str) -> None:
     found = diagnosed(name)

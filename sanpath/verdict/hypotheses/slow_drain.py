@@ -10,7 +10,7 @@ a frame and its credit are under way longer than the credits last (FC-FS, buffer
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -32,6 +32,9 @@ _HELD_BYTES = 500 * 2148
 extended credits (data sheet of a vendor's director), of a full frame (FC-FS-3)."""
 _TRANSFER_READY_BYTES = 64 * 1024
 """Data that an array requests with one frame. With smaller pieces, a write waits for more of them."""
+_AS_SLOW_RATIO = 0.8
+"""Time without credit of one port of a slow host over that of its worst, from which both hold the test: sanpath's own
+choice. A host that is slow is slow on all its ports, and multipathing uses them alike."""
 _MIN_LONG_WAIT_WEIGHT = -6.0
 """Smallest log-odds if I/Os wait longer than the stalled frames explain: sanpath's own choice, 1 to 400."""
 _RESPONSES_ONLY_WEIGHT = -1.5
@@ -46,13 +49,16 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     """
     links = (*table.links, *table.opposite_links)
     stalled = sorted(filter(is_stalled, links), key=lambda row: -number(row, "credit_stall_ratio"))
-    by_group: dict[str, tuple[FactRow, list[FactRow]]] = {}
+    by_group: dict[str, tuple[dict[str, FactRow], list[FactRow]]] = {}
     for row in stalled:
         if (cause := _cause(table, row)) is not None:
-            by_group.setdefault(_group(table, cause), (cause, []))[1].append(row)
+            causes, waiting = by_group.setdefault(_group(table, cause), ({}, []))
+            causes.setdefault(str(cause["entity"]), cause)
+            waiting.append(row)
     if not by_group:
         yield from _blocked_by_others(table)
-    for cause, victims in by_group.values():
+    for causes, victims in by_group.values():
+        cause = next(iter(causes.values()))
         stall_ratio = number(victims[0], "credit_stall_ratio")
         # A device delays others at most about as long as it waits itself.
         caused = stall_ratio if is_saturated(cause) else min(stall_ratio, number(cause, "credit_stall_ratio"))
@@ -66,12 +72,21 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
             ratio = number(row, "credit_stall_ratio")
             words = f"{row['entity']} waits for credit {percent(ratio)} of the time for another reason"
             evidence.append(Evidence(words, -max(0.0, stall_weight(ratio))))
-        stalled_links = [str(row["entity"]) for row in victims if row["entity"] != cause["entity"]]
+        # Frames wait at the port of a slow device because of that device, never because of another.
+        stalled_links = [str(row["entity"]) for row in victims if row["entity"] not in causes]
         words_of_victim = f"waits for credit {percent(stall_ratio)} of the time because of it, but is not saturated"
         reasons = [f"{link} {words_of_victim}" for link in stalled_links[:1]]
         short_of_credits = [row for row in victims if _lacks_credits(row)] if _lacks_credits(cause) else []
-        for row in short_of_credits or [cause]:
+        for row in short_of_credits or _as_slow(causes.values()):
             yield _claim(table, row, evidence, stalled_links, reasons)
+
+
+def _as_slow(causes: Iterable[FactRow]) -> list[FactRow]:
+    """The first cause and, of the others of the same host, those that return credit about as slowly."""
+    first, *others = causes
+    least = _AS_SLOW_RATIO * number(first, "credit_stall_ratio")
+    together = [row for row in others if not is_saturated(row) and number(row, "credit_stall_ratio") >= least]
+    return [first] if is_saturated(first) else [first, *together]
 
 
 def _response_delay(table: PlaceTable, victims: Sequence[FactRow]) -> Iterator[Evidence]:
