@@ -33,8 +33,9 @@ def connect_described(topology: Topology) -> None:
     """Add the cables of switch ports whose descriptions name one host, array or other switch, unless a device reports
     their other end. Port channels and management ports are left out.
 
-    The adapter or target port is the one that the description names, too, or the only one without a cable. Otherwise
-    an unnamed port of the owner is added, with a number.
+    The adapter or target port is the one that the description names, too, or the only one without a cable. Of several
+    adapters it is the only one whose target ports are all in the fabric of the switch port, if that is the only port
+    there that is described so. Otherwise an unnamed port of the owner is added, with a number.
     """
     cabled = _cabled(topology)
     by_owner: dict[str, list[Entity]] = defaultdict(list)
@@ -51,12 +52,15 @@ def connect_described(topology: Topology) -> None:
         owner = _find_entity(words, owners)
         if owner is not None and owner not in topology.related(port.id, "member_of", "switch"):
             by_owner[owner].append(port)
-    for owner, ports in by_owner.items():
-        if topology.entities[owner].kind != "switch":
-            for port, end in _ends(topology, owner, ports, cabled):
-                _connect(topology, port, end)
     for port, end in _between_switches(topology, by_owner):
         _connect(topology, port, end)
+    # Adapters are found by the cables of their target ports.
+    for kind in ("array", "host"):
+        fabrics = _fabrics(topology)
+        for owner, ports in by_owner.items():
+            if topology.entities[owner].kind == kind:
+                for port, end in _ends(topology, owner, ports, cabled, fabrics):
+                    _connect(topology, port, end)
 
 
 def ports_without_cable(topology: Topology) -> list[Entity]:
@@ -111,7 +115,9 @@ def _find_entity(words: Words, names: Mapping[Words, set[str]]) -> str | None:
     return next(iter(found)) if len(found) == 1 else None
 
 
-def _ends(topology: Topology, owner: str, ports: Sequence[Entity], cabled: set[str]) -> Iterator[tuple[Entity, str]]:
+def _ends(
+    topology: Topology, owner: str, ports: Sequence[Entity], cabled: set[str], fabrics: Mapping[str, str]
+) -> Iterator[tuple[Entity, str]]:
     """Yield each port with the adapter or target port at its other end, an unnamed one if necessary."""
     relation, kind, noun = _PARTS[topology.entities[owner].kind]
     label = topology.entities[owner].label
@@ -122,8 +128,12 @@ def _ends(topology: Topology, owner: str, ports: Sequence[Entity], cabled: set[s
         if part not in cabled and topology.entities[part].attributes.get("technology") in technologies
     ]
     names = _entities_by_name((_words(part.partition("/")[2]), part) for part in free if "/" in part)
+    named = {port.id: _find_entity(_words(description(port)), names) for port in ports}
+    unnamed = [port.id for port in ports if named[port.id] is None]
+    unused = [part for part in free if part not in named.values()]
+    by_fabric = _only_of_fabric(topology, unnamed, unused, fabrics)
     for number, port in enumerate(ports, 1):
-        part = _find_entity(_words(description(port)), names)
+        part = named[port.id] or by_fabric.get(port.id)
         if part is None and len(ports) == len(free) == 1:
             part = free[0]
         if part is None:
@@ -133,6 +143,48 @@ def _ends(topology: Topology, owner: str, ports: Sequence[Entity], cabled: set[s
             topology.entities[part] = Entity(part, kind, name, {}, attributes, ((port.known_as[0][0], port.label),))
             topology.add_link(Link(relation, part, owner, (_evidence(port),)))
         yield port, part
+
+
+def _only_of_fabric(
+    topology: Topology, ports: Sequence[str], adapters: Sequence[str], fabrics: Mapping[str, str]
+) -> dict[str, str]:
+    """Return switch port → adapter, where a fabric has one of these ports, and one adapter has all its target ports
+    in it. Frames do not leave a fabric (FC-SW), so an adapter is cabled to that of its target ports."""
+    ports_in: dict[str, list[str]] = defaultdict(list)
+    for port in ports:
+        ports_in[_fabric(topology, port, fabrics)].append(port)
+    adapters_in: dict[str, list[str]] = defaultdict(list)
+    for adapter in adapters:
+        targets = {t for p in topology.related(adapter, "attached_to", "path") for t in topology.related(p, "targets")}
+        reached = {
+            _fabric(topology, port, fabrics)
+            for target in targets
+            for relation in _CABLES
+            for port in topology.related(target, relation, "switch_port")
+        }
+        if len(reached) == 1:
+            adapters_in[reached.pop()].append(adapter)
+    return {
+        here[0]: adapters_in[fabric][0]
+        for fabric, here in ports_in.items()
+        if len(here) == len(adapters_in.get(fabric, ())) == 1
+    }
+
+
+def _fabric(topology: Topology, port: str, fabrics: Mapping[str, str]) -> str:
+    """The fabric of a switch port, by the name of one of its switches."""
+    switch = next(iter(topology.related(port, "member_of", "switch")), port)
+    return fabrics.get(switch, switch)
+
+
+def _fabrics(topology: Topology) -> dict[str, str]:
+    """Return switch → the first switch of those that are cabled together."""
+    fabrics = {switch.id: switch.id for switch in topology.of_kind("switch")}
+    for link in topology.links:
+        ends = [_fabric(topology, end, fabrics) for end in (link.from_entity, link.to_entity)]
+        if link.relation in _CABLES and set(ends) <= fabrics.keys() and ends[0] != ends[1]:
+            fabrics = {switch: min(ends) if fabric in ends else fabric for switch, fabric in fabrics.items()}
+    return fabrics
 
 
 def _between_switches(topology: Topology, by_owner: Mapping[str, Sequence[Entity]]) -> Iterator[tuple[Entity, str]]:

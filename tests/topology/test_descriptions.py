@@ -90,6 +90,35 @@ def test_an_adapter_that_is_named_too_or_is_the_only_one() -> None:
     assert links(resolved(one, host("esx7", "eno1", technology="ethernet"))) == {"link:esx7/adapter-1--sw1/fc1/1"}
 
 
+def path(adapter: str, name: str, target: str) -> list[Item]:
+    """A path of a host over one of its adapters to a target port of fa1."""
+    local_id = f"db7/{name}"
+    key, attributes = {"wwpn": (f"52000000000000{target[-2:]}",)}, {"technology": "fibre_channel"}
+    return [
+        ("db7 node", SourceEntity("path", local_id, local_id, {})),
+        ("db7 node", SourceLink("attached_to", ("path", local_id), ("hba", f"db7/{adapter}"), "sysfs")),
+        ("fa1", SourceEntity("array_port", target, target, key, attributes)),
+        ("fa1", SourceLink("member_of", ("array_port", target), ("array", "fa1"), "ports")),
+        ("db7 node", SourceEntity("array_port", target, target, key, attributes)),
+        ("db7 node", SourceLink("targets", ("path", local_id), ("array_port", target), "sysfs")),
+    ]
+
+
+def test_an_adapter_is_cabled_to_the_fabric_of_its_target_ports() -> None:
+    """Two adapters, two fabrics, descriptions without the name of the adapter: frames do not leave their fabric."""
+    near = [switch("sw1", fc1_1="db7", fc1_2="fa1 ct0-01"), switch("sw2", fc1_1="db7", fc1_2="fa1 ct0-02")]
+    adapters = host("db7", "host7", "host8")
+    apart = [*path("host7", "0", "ct0-01"), *path("host8", "1", "ct0-02")]
+    found = links(resolved(*near, ARRAY, adapters, apart))
+    assert {"link:db7/host7--sw1/fc1/1", "link:db7/host8--sw2/fc1/1"} <= found
+    # Both adapters reach the first fabric, and nothing tells which of them is at its switch.
+    both = [*path("host7", "0", "ct0-01"), *path("host8", "1", "ct0-01")]
+    assert "link:db7/adapter-1--sw1/fc1/1" in links(resolved(*near, ARRAY, adapters, both))
+    # The switches are one fabric: either adapter may be at either switch.
+    joined = [switch("sw1", fc1_9="sw2"), switch("sw2", fc1_9="sw1")]
+    assert "link:db7/adapter-1--sw1/fc1/1" in links(resolved(*near, *joined, ARRAY, adapters, apart))
+
+
 def between_switches(topology: Topology) -> set[frozenset[str]]:
     found = [link for link in topology.links if link.relation == "cabled_to"]
     return {frozenset((link.from_entity, link.to_entity)) for link in found}
