@@ -205,6 +205,8 @@ def _link_lines(
     samples = {(ENTIRE_RECORDING.name, sample.source, sample.entity): sample for sample in ports}
     for cable in [*cables(topology), *isls.values()]:
         port = sampled_port(topology, cable, ENTIRE_RECORDING, samples)
+        if port is not None and (port.capacity is None or _counts_too_much_in_a_step(port, steps)):
+            port = port.at_higher_speed
         if port is None or port.capacity is None or _counts_too_much_in_a_step(port, steps):
             continue
         for direction in DIRECTIONS:

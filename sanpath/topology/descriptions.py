@@ -155,7 +155,9 @@ def _only_of_fabric(
         ports_in[_fabric(topology, port, fabrics)].append(port)
     adapters_in: dict[str, list[str]] = defaultdict(list)
     for adapter in adapters:
-        targets = {t for p in topology.related(adapter, "attached_to", "path") for t in topology.related(p, "targets")}
+        targets = {
+            t for p in topology.related(adapter, "attached_to", "path") for t in topology.related(p, "targets")
+        }
         reached = {
             _fabric(topology, port, fabrics)
             for target in targets

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
@@ -12,6 +13,7 @@ from sanpath.facts.compute import compute
 from sanpath.facts.fabric.links import both_faster, merged
 from sanpath.facts.facts import Facts
 from sanpath.facts.table import FactRow
+from sanpath.model import SourceEntity
 from tests.support.san import ARRAY_PORT, HOST_PORT, Flow, San
 from tests.support.stories import COUNTED, NOTHING, OTHER_HOST, SECOND_HBA, STORIES, X, computed, fast
 
@@ -176,3 +178,35 @@ def test_a_short_step_says_nothing_of_the_speed_in_the_others(tmp_path: Path) ->
     assert short["counted_ratio"] is not None
     assert float(short["counted_ratio"]) > 1.05
     assert long["utilisation"] == pytest.approx(0.975, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("switch_speed", "host_speed", "bytes_of_full_8gfc", "negotiated"),
+    [
+        (32, 8e9, 0.98, 8e9),  # the switch names the highest speed of its port
+        (8, 16e9, 0.98, 8e9),  # the host does
+        (32, 8e9, 1.9, 32e9),  # more than 8GFC carries: the host names an old speed
+        (16, 16e9, 0.98, 16e9),
+        (16, None, 0.98, 16e9),
+    ],
+)
+def test_both_ends_of_a_link_run_at_the_lower_speed_that_one_of_them_names_unless_they_carry_more(
+    tmp_path: Path, switch_speed: float, host_speed: float | None, bytes_of_full_8gfc: float, negotiated: float
+) -> None:
+    counted = bytes_of_full_8gfc * 850e6
+    san = San(tmp_path, ports=[replace(HOST_PORT, speed=switch_speed), replace(ARRAY_PORT, speed=32)])
+    ops = counted / (32 * 2076)
+    for name, share in (("light", 0.1), ("heavy", 1.0)):
+        rates = (share * counted, NOTHING)
+        san.step(name, 16, read=Flow(share * ops, 16 / (share * ops)), ports=dict.fromkeys(("fc1/7", "fc1/1"), rates))
+    recording = san.write()
+    items = [
+        (source, at, replace(item, attributes=item.attributes | {"speed_bits_per_second": host_speed}))
+        if isinstance(item, SourceEntity) and item.kind == "hba"
+        else (source, at, item)
+        for source, at, item in recording.inventory()
+    ]
+    with patch.object(type(recording), "inventory", lambda _: items):
+        rows = compute(recording).tables["link"].select(entity="link:esx7/vmhba2--sw1/fc1/7", direction="read")
+    assert {row["negotiated_bits_per_second"] for row in rows} == {negotiated}
+    assert None not in {row["utilisation"] for row in rows}

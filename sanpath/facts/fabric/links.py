@@ -36,7 +36,8 @@ _Counted = Mapping[tuple[str, str, str], StepSamples]
 @dataclass(frozen=True, slots=True)
 class SampledPort:
     """The switch port of a cable in one step. `far_sample`: the port at the far end of a link between switches.
-    `miscounts`: the directions in which its counter cannot be right."""
+    `miscounts`: the directions in which its counter cannot be right. `higher_speed`: what one end names where the
+    other names the lower `negotiated`; None: they agree, or one names none."""
 
     cable: Cable
     technology: Technology
@@ -45,6 +46,15 @@ class SampledPort:
     sample: StepSamples
     far_sample: StepSamples | None = None
     miscounts: frozenset[Direction] = frozenset()
+    higher_speed: float | None = None
+
+    @property
+    def at_higher_speed(self) -> SampledPort:
+        """The port at the speed that its counters leave when they exceed the lower one; of no known capacity if there
+        is none."""
+        speed = self.higher_speed
+        capacity = link_capacity(self.technology, speed) if speed else None
+        return replace(self, capacity=capacity, negotiated=speed or self.negotiated, higher_speed=None)
 
     def windows(self, direction: Direction) -> list[tuple[float, float]]:
         """Bytes per second and length in seconds of each window."""
@@ -154,7 +164,8 @@ def link_rows(
     of_steps = [[p for c in cables if (p := sampled_port(topology, c, step, counted)) is not None] for step in steps]
     wrong_speeds = {(p.cable.id, p.negotiated) for ports in of_steps for p in ports if p.is_faster_than_reported}
     for step, sampled in zip(steps, of_steps, strict=True):
-        ports = [replace(p, capacity=None) if (p.cable.id, p.negotiated) in wrong_speeds else p for p in sampled]
+        raised = [p.at_higher_speed if (p.cable.id, p.negotiated) in wrong_speeds else p for p in sampled]
+        ports = [replace(p, capacity=None) if counts_too_much(p) else p for p in raised]
         for direction in DIRECTIONS:
             load = next((f for f in loads if f.step == step.name and f.direction == direction), None)
             byte_rates = {p.cable: rate for p in ports if (rate := p.mean(direction)) is not None}
@@ -209,9 +220,25 @@ def _port(topology: Topology, cable: Cable, step: Step, samples: _Counted) -> Sa
     if sample is None:
         return None
     technology = cast(Technology, entity.attributes.get("technology") or "ethernet")
-    speed = sample.last_values.get("link_speed_bits_per_second")
-    port = SampledPort(cable, technology, link_capacity(technology, speed) if speed else None, speed, sample)
+    speeds = [sample.last_values.get("link_speed_bits_per_second"), _speed_at_host(topology, cable, technology)]
+    known = sorted(speed for speed in speeds if speed)
+    if not known:
+        return SampledPort(cable, technology, None, None, sample)
+    lower, higher = known[0], known[-1] if is_faster(known[-1], known[0]) else None
+    port = SampledPort(cable, technology, link_capacity(technology, lower), lower, sample, higher_speed=higher)
     return replace(port, capacity=None) if counts_too_much(port) else port
+
+
+def _speed_at_host(topology: Topology, cable: Cable, technology: Technology) -> float | None:
+    """Return the speed that the initiator port at a link has negotiated, by its host. None: not known.
+
+    Both ends of a Fibre Channel link run at the same speed (FC-FS, speed negotiation). Where they name different ones,
+    the higher is what that end could do: some agents report the highest or configured speed of a port. Virtual
+    Ethernet ports name a speed of no meaning.
+    """
+    if technology != "fibre_channel" or cable.side != "host" or _is_uplink(cable):
+        return None
+    return as_number(topology.entities[cable.device].attributes.get("speed_bits_per_second"))
 
 
 def _counts_bytes(sample: StepSamples) -> bool:
