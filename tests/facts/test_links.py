@@ -198,10 +198,10 @@ def test_both_ends_of_a_link_run_at_the_lower_speed_that_one_of_them_names_unles
     ops = counted / (32 * 2076)
     for name, share in (("light", 0.1), ("heavy", 1.0)):
         rates = (share * counted, NOTHING)
-        san.step(name, 16, read=Flow(share * ops, 16 / (share * ops)), ports=dict.fromkeys(("fc1/7", "fc1/1"), rates))
+        san.step(name, 16, read=Flow(share * ops, 16 / (share * ops)), ports={"fc1/7": rates, "fc1/1": rates})
     recording = san.write()
     items = [
-        (source, at, replace(item, attributes=item.attributes | {"speed_bits_per_second": host_speed}))
+        (source, at, replace(item, attributes={**item.attributes, "speed_bits_per_second": host_speed}))
         if isinstance(item, SourceEntity) and item.kind == "hba"
         else (source, at, item)
         for source, at, item in recording.inventory()

@@ -232,7 +232,7 @@ def _port(topology: Topology, cable: Cable, step: Step, samples: _Counted) -> Sa
 def _speed_at_host(topology: Topology, cable: Cable, technology: Technology) -> float | None:
     """Return the speed that the initiator port at a link has negotiated, by its host. None: not known.
 
-    Both ends of a Fibre Channel link run at the same speed (FC-FS, speed negotiation). Where they name different ones,
+    Both ends of a Fibre Channel link run at the same speed (FC-FS, speed negotiation). If they name different ones,
     the higher is what that end could do: some agents report the highest or configured speed of a port. Virtual
     Ethernet ports name a speed of no meaning.
     """
