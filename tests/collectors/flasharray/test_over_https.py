@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -14,7 +15,7 @@ from aiohttp import web
 from pydantic import SecretStr
 
 from sanpath.errors import Failure
-from sanpath.plugin import CollectorError, Cost, Item, Rows
+from sanpath.plugin import CollectorError, Cost, Item, Rows, SourceEntity
 from sanpath.recording.writing.clock import RecorderClock
 from sanpath.transport.context import LiveContext
 from sanpath_collectors.flasharray.collector import FlashArray
@@ -226,3 +227,49 @@ def test_an_array_that_asks_to_wait_is_left_alone(tmp_path: Path) -> None:
     assert first == third == "unreachable: login: HTTP 429 Busy., the array asks to wait 30 s"
     assert second == "unreachable: the array asked to wait, for another 20 s"
     assert asked == ["/api/api_version", "/api/2.26/login"] * 2
+
+
+@pytest.mark.parametrize("every", [5, 7, 9])
+def test_an_array_that_refuses_now_and_then_is_read_all_the_same(tmp_path: Path, every: int) -> None:
+    """What it has answered is not asked again after a refusal: the inventory ends, however many requests it takes."""
+    asked: list[str] = []
+
+    async def answer(request: web.Request) -> web.Response:
+        asked.append(request.path)
+        if len(asked) % every == 0:
+            return web.json_response({"errors": [{"message": "Busy."}]}, status=503)
+        if request.path == "/api/api_version":
+            return web.json_response({"version": ["2.26"]})
+        name = {"name": "fa1"} if request.path.endswith("/arrays") else {}
+        return web.json_response({"items": [name] if name else []}, headers={"x-auth-token": "session"})
+
+    async def use() -> tuple[int, list[str]]:
+        app = web.Application()
+        app.router.add_route("*", "/{path:.*}", answer)
+        runner = web.AppRunner(app)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=server_context(tmp_path / "ca.pem")).start()
+        host, port = runner.addresses[0][:2]
+        config = FlashArrayConfig(
+            name="fa1",
+            collector="flasharray",
+            host=f"{host}:{port}",
+            api_token=SecretStr(TOKEN),
+            ca_file=tmp_path / "ca.pem",
+        )
+        clock = MovableClock()
+        array, context = FlashArray(config), LiveContext(clock, Cost())
+        for attempt in range(1, 20):
+            clock.us += 3_000_000
+            with suppress(CollectorError):
+                await array.open(context)
+                found = [item async for item in array.inventory(context)]
+                await array.close()
+                await runner.cleanup()
+                return attempt, [item.kind for item in found if isinstance(item, SourceEntity)]
+        await runner.cleanup()
+        return 0, []
+
+    attempts, kinds = asyncio.run(use())
+    assert attempts
+    assert "array" in kinds
