@@ -24,12 +24,14 @@ class Check:
     """A source's answer to `sanpath check`, before a run.
 
     `identity`: model, name and version as the device reports them. `device_time`: its clock in microseconds, None if
-    it has none. `unreadable`: what this account cannot read, with the consequence.
+    it has none. `unreadable`: what this account cannot read, with the consequence. `device_time_within`: by how many
+    microseconds `device_time` may be off in either direction, beside the time that the answer took.
     """
 
     identity: str
     device_time: int | None = None
     unreadable: tuple[str, ...] = ()
+    device_time_within: int = 0
 
 
 C = TypeVar("C", bound=SourceConfig)

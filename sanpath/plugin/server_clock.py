@@ -35,14 +35,19 @@ class ServerClock:
         """The server's clock minus the recorder's; None: no answer has had a date yet."""
         return None if self._bounds is None else sum(self._bounds) / 2
 
+    @property
+    def uncertainty_us(self) -> float | None:
+        """By how much `offset_us` may be off in either direction."""
+        return None if self._bounds is None else (self._bounds[1] - self._bounds[0]) / 2
+
     def event(self, seen_us: int) -> Event | None:
         """Return the offset and its uncertainty for the recording.
 
         None: there is no reading yet, or the uncertainty is within a factor of two of the last event's.
         """
-        if self._bounds is None or self.offset_us is None:
+        uncertainty_us = self.uncertainty_us
+        if uncertainty_us is None or self.offset_us is None:
             return None
-        uncertainty_us = (self._bounds[1] - self._bounds[0]) / 2
         reported_us = self._reported_uncertainty_us
         if reported_us is not None and reported_us / 2 <= uncertainty_us <= reported_us:
             return None

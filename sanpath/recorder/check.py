@@ -202,11 +202,12 @@ class _Probe:
 
 
 def _identity_fields(check: Check, sent_us: int, answered_us: int) -> dict[str, Any]:
-    """Return the fields of a check. The clock offset assumes the middle of the round trip, ± half of it."""
+    """Return the fields of a check. The clock offset assumes the middle of the round trip, ± half of it and what the
+    collector does not know."""
     fields: dict[str, Any] = {"identity": check.identity, "unreadable": check.unreadable}
     if check.device_time is not None:
         fields["clock_offset_seconds"] = (check.device_time - (sent_us + answered_us) / 2) / 1e6
-        fields["clock_uncertainty_seconds"] = (answered_us - sent_us) / 2e6
+        fields["clock_uncertainty_seconds"] = ((answered_us - sent_us) / 2 + check.device_time_within) / 1e6
     return fields
 
 

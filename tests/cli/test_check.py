@@ -77,7 +77,8 @@ def test_a_site_whose_sources_all_answer_ends_with_0(lab: Path) -> None:
             assert effort["items"] > 0
     (array,) = (source for source in diagnosis["sources"] if source["collector"] == "flasharray")
     assert array["clock_offset_seconds"] is not None
-    assert array["clock_uncertainty_seconds"] > 0
+    # It has this machine's clock; its newest sample is up to a second old.
+    assert abs(array["clock_offset_seconds"]) <= array["clock_uncertainty_seconds"] < 1.5
     assert diagnosis["recording"]["folder"] == str(Path.cwd())
     assert diagnosis["recording"]["free_bytes"] > 0
 

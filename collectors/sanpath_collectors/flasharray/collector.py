@@ -111,11 +111,18 @@ class FlashArray(Collector[FlashArrayConfig]):
         release = f"{parse.text(array, 'os')} {parse.text(array, 'version')}".strip()
         newest_ms = _newest_time_ms(answers.get("arrays/performance", []))
         labels = [part for part in (parse.name(array) or self.config.name, model, release) if part]
-        return Check(
-            ", ".join(labels),
-            None if newest_ms is None else newest_ms * 1000,
-            (*unreadable, *self._unreadable(answers)),
-        )
+        device_time, within = self._device_time(ctx.clock.now_us(), newest_ms)
+        return Check(", ".join(labels), device_time, (*unreadable, *self._unreadable(answers)), within)
+
+    def _device_time(self, now_us: int, newest_ms: int | None) -> tuple[int | None, int]:
+        """Return the array's clock, and by how much it may be off, in microseconds: by the dates of its answers where
+        its samples have the same clock, else by its newest sample of a second, which ended within the last one."""
+        if newest_ms is None:
+            return None, 0
+        ahead, within = self._clock.offset_us, self._clock.uncertainty_us
+        if ahead is None or within is None or not -1e6 <= now_us + ahead - newest_ms * 1000 <= _MAX_AGE_US:
+            return newest_ms * 1000 + 500_000, 500_000
+        return round(now_us + ahead), round(within)
 
     def _unreadable(self, answers: Mapping[str, list[parse.Entry]]) -> tuple[str, ...]:
         """What this release does not report, apart from endpoints that are closed."""
