@@ -226,7 +226,9 @@ def _unproven(diagnosis: Diagnosis, topology: Topology) -> str:
         return "Bottleneck not proven: too little was measured"
     first = diagnosis.verdict.suspects[0]
     name = first.place or SUSPECT_WORDS.get(first.verdict, "something not measured")
-    if first.entity is not None and first.kind != "unseen":
+    if first.kind == "path_policy":
+        name = "the path policy"
+    elif first.entity is not None and first.kind != "unseen":
         name = described(topology, first.entity)
         # An unread array is named by the first of its ports.
         if first.entity.startswith("array_port:") and first.kind != "link":

@@ -45,6 +45,15 @@ def test_the_path_begins_at_the_load_and_marks_what_the_verdict_names(name: str)
         assert bool(limits) == bool(found.verdict.bottlenecks)
 
 
+def test_a_path_policy_that_is_not_proven_is_not_called_the_load() -> None:
+    """Its suspect names what reaches the LUN, which may be the load."""
+    found = diagnosed("published")
+    suspect = replace(found.verdict.suspects[0], kind="path_policy", entity="load:fio", probability=0.37)
+    verdict = replace(found.verdict, kind="cannot_tell", grade="C", bottlenecks=(), suspects=(suspect,))
+    said = summary(replace(found, verdict=verdict), resolve(recorded("published").inventory()))
+    assert said.verdict == "Bottleneck not proven; most likely the path policy (37 %)"
+
+
 def test_a_link_that_nobody_counted_in_the_direction_of_the_verdict_is_not_called_idle() -> None:
     """The commands of reads cross it the other way: a few bytes, which say nothing about the data."""
     found = diagnosed("published")
