@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from sanpath.diagnose import diagnose
 from sanpath.diagnosis.model import Diagnosis
 from sanpath.facts.table import number
 from tests.support.recording import Number
@@ -468,3 +469,29 @@ def test_a_link_that_is_nearly_saturated_and_never_more_is_a_risk(tmp_path: Path
     ports = {port.name: (0.9 * COUNTED, NOTHING) for port in san.ports}
     san.step("t", 8, read=Flow(0.9 * X, 8 / (0.9 * X)), ports=ports, array={"read": AtArray(0.0004)})
     assert any(f.rule == "link-busy" and f.outcome == "hit" for f in judged(san.write()).findings)
+
+
+@pytest.mark.parametrize("drops", [0, 60, 1200])
+def test_drops_at_a_port_of_unknown_speed_prove_no_loss_as_a_full_port_drops_frames_too(
+    tmp_path: Path, drops: int
+) -> None:
+    """1.24 GB/s of an agent that names no speed: from 32 to 256 outstanding I/Os only the latency grows."""
+    ports = [replace(HOST_PORT, speed=None, capable=None), replace(ARRAY_PORT, speed=None, capable=None)]
+    san = San(tmp_path / "a.sanpath", ports=ports, technology="ethernet")
+    for in_flight in (4, 32, 256):
+        ops = min(in_flight / 0.0008, 18_700)
+        moved = (ops * 66_300, NOTHING)
+        san.step(
+            f"t{in_flight}",
+            in_flight,
+            read=Flow(ops, in_flight / ops),
+            seconds=30,
+            ports={HOST_PORT.name: moved, ARRAY_PORT.name: moved},
+            array={"read": AtArray(0.0004, san=0.7 * in_flight / ops)},
+            counted={f"sw1/{HOST_PORT.name}": {"discards_tx_total": drops}} if in_flight == 256 else None,
+        )
+    found = diagnose(san.write())
+    assert not [b for b in found.verdict.bottlenecks if b.kind == "retries"], found.verdict.headline
+    assert found.verdict.grade == "C"
+    suspected = [s.entity for s in found.verdict.suspects if s.kind == "link"]
+    assert "link:esx7/vmhba2--sw1/fc1/7" in suspected

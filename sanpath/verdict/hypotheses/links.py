@@ -33,6 +33,7 @@ from sanpath.verdict.hypotheses.claim import (
     latency_gain,
     next_limit,
 )
+from sanpath.verdict.hypotheses.retries import DROPS_WEIGHT, may_overflow
 from sanpath.verdict.hypotheses.tcp_windows import congestion
 from sanpath.verdict.places.load_alone import links_of_load_alone
 from sanpath.verdict.places.path_links import COINCIDENT, PathLink, initiators_by_target, path_links
@@ -92,12 +93,18 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         yield replace(claim, others_share=number(link.row or {}, "foreign_ratio"))
     unread = [link for link in table.uncounted if not any(link in known.entities for known in links)]
     if unread:
+        rows = table.rows("link", direction=table.load.direction)
+        dropping = {str(row["entity"]) for row in rows if may_overflow(row)}
+        unread.sort(key=lambda link: link not in dropping)
         evidence = [Evidence(f"{unread[0]} is on the path, but its utilisation was not measured", 0.0), *signs]
+        if unread[0] in dropping:
+            evidence.append(Evidence(f"{unread[0]} drops frames, as a full port does", DROPS_WEIGHT))
         because = (
             "nothing that was read accounts for the wait between host and array",
             f"not counted: {counted(len(unread), 'link')} on the path",
         )
-        others = tuple(unread[1:])
+        # Of links that are all unread, those that drop frames are full, if any is.
+        others = tuple(link for link in unread[1:] if link in dropping or not dropping)
         limits = conclusion_of(table, "fabric", because, _UNCOUNTED_OVERTURN, ceiling_ratio=None, coincident=others)
         yield Claim("link", unread[0], explains, evidence, limits, UNREAD, may_explain=may_explain)
 

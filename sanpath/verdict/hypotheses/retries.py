@@ -33,6 +33,9 @@ _KINDS = ("hba", "array_port")
 _MAX_DAMAGE_WEIGHT, _MAX_CONFIRMED_WEIGHT = 5.0, 1.0
 """Largest log-odds of loss for damaged frames, and for aborted commands in addition: sanpath's own choices, 148 to 1
 and 3 to 1. Paths that lose hardly any time to it have bad cables, too."""
+DROPS_WEIGHT = 0.7
+"""Log-odds of a full link for dropped frames at a port of unknown utilisation: sanpath's own choice, 2 to 1. For loss
+as the limit they count neither way: a port that is full drops frames, and they cost little beside the wait for it."""
 _FULL_RATIO = 0.8
 """Share of a queue's slots in use from which I/Os wait for a slot that a lost I/O holds: sanpath's own choice."""
 _MIN_EVENTS = 0.5
@@ -99,7 +102,11 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         # An Ethernet port also counts frames that it drops because its buffer is full.
         lost = "damaged or dropped" if table.has_ethernet else "damaged"
         words = f"{count(frames)} {lost} frames at {entity} in {seconds:.0f} s"
-        evidence.append(Evidence(words, min(_MAX_DAMAGE_WEIGHT, event_weight(frames))))
+        most = _MAX_DAMAGE_WEIGHT
+        rows = table.rows("link", direction=table.load.direction)
+        if any(row["entity"] == entity and may_overflow(row) for row in rows):
+            words, most = f"{words}; a full port drops frames, too, and its utilisation is not known", 0.0
+        evidence.append(Evidence(words, min(most, event_weight(frames))))
         evidence += _cost_evidence(table, sum(damaged.values()) / seconds)
         evidence += _few_retransmissions_evidence(table)
     if aborted:
@@ -108,6 +115,13 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
             weight = min(_MAX_CONFIRMED_WEIGHT, weight)
         evidence.append(Evidence(f"{count(commands)} commands aborted in {seconds:.0f} s", weight))
     yield _claim(table, entity, evidence, prior)
+
+
+def may_overflow(row: FactRow) -> bool:
+    """Whether the frames that a link loses may be those that do not fit into the buffer of a full port: an Ethernet
+    port whose utilisation is not known drops them, and none arrived damaged."""
+    is_unknown = row["technology"] == "ethernet" and row["utilisation"] is None
+    return is_unknown and number(row, "errors_per_second") > 0 and not row["crc_errors_per_second"]
 
 
 def _failed_paths(table: PlaceTable) -> Iterator[Claim]:
