@@ -70,6 +70,10 @@ def host_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[FactRo
             }
 
 
+_FULL_PORT_RATIO = 0.9
+"""Share of what a saturated link carries from which a port is full: that of the rule initiator-port-full."""
+
+
 def initiator_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[FactRow]:
     """Yield one row for each initiator port of the hosts under test and step, if a source samples the port."""
     for step in steps:
@@ -110,10 +114,30 @@ def initiator_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[F
                     "resets_per_second": rate(samples, "resets_total"),
                     **uses[port],
                     **others[port],
+                    "other_ports_full": _other_ports_full(topology, port, uses, step.load.direction),
                     **_pcie(topology, port, uses),
                     "busiest_utilisation": step.busiest_utilisation,
                     "links_counted": step.links_counted,
                 }
+
+
+def _other_ports_full(
+    topology: Topology, port: str, uses: Mapping[str, Mapping[str, FactValue]], direction: str
+) -> bool | None:
+    """Return whether all other ports of the host of this technology are full as well in a direction. None: there is
+    none, or it is not known. `uses`: those of each port of the host that is read."""
+    technology = topology.entities[port].attributes.get("technology")
+    ports = (each for host in topology.related(port, "attached_to", "host") for each in _ports(topology, host))
+    others = [each for each in ports if each != port]
+    alike = [each for each in others if topology.entities[each].attributes.get("technology") == technology]
+    filled = [as_number(uses.get(each, {}).get(f"filled_ratio_{direction}")) for each in alike]
+    if any(ratio is not None and ratio < _FULL_PORT_RATIO for ratio in filled):
+        return False
+    return None if not filled or None in filled else True
+
+
+def _ports(topology: Topology, host: str) -> list[str]:
+    return topology.related(host, "attached_to", "hba")
 
 
 def _pcie(topology: Topology, port: str, uses: Mapping[str, Mapping[str, FactValue]]) -> FactRow:
