@@ -125,6 +125,28 @@ def test_a_host_that_is_slow_on_both_its_ports_is_no_victim_of_itself(tmp_path: 
     assert "not on the path" not in text.render(found)
 
 
+def test_an_array_that_is_slow_on_all_its_ports_is_one_culprit_and_not_acquitted(tmp_path: Path) -> None:
+    """Writes wait for credit at both target ports: nobody limits a host's volumes because of that."""
+    targets = [fast(ARRAY_PORT), fast(SECOND_TARGET)]
+    san = San(tmp_path / "a.sanpath", ports=[fast(HOST_PORT), *targets])
+    for in_flight in (16, 128):
+        san.step(
+            f"t{in_flight}",
+            in_flight,
+            write=Flow(3000, in_flight / 3000),
+            seconds=30,
+            ports={HOST_PORT.name: (NOTHING, 3000 * BLOCK)} | {p.name: (NOTHING, 1500 * BLOCK) for p in targets},
+            array={"write": AtArray(0.0004, san=0.8 * in_flight / 3000)},
+            stalls={f"sw1/{port.name}": 0.8 for port in targets},
+        )
+    found = diagnose(san.write())
+    (bottleneck,) = found.verdict.bottlenecks
+    assert (bottleneck.kind, bottleneck.layer, bottleneck.victims) == ("credit_stall", "array_front", ())
+    assert len(bottleneck.elements) == 2
+    assert "array is not the problem" not in (found.summary.acquittal or "")
+    assert "throughput at the array" not in (found.summary.action or "")
+
+
 def test_a_slow_neighbour_that_costs_the_test_next_to_nothing_does_not_hold_it(tmp_path: Path) -> None:
     """A block of 64 KiB takes 79 us at 8GFC; with 128 in flight the array needs 85 us to transfer it, beside 400 us
     of its own."""

@@ -17,6 +17,7 @@ from typing import cast
 from sanpath.facts.fabric.link_measures import is_saturated
 from sanpath.facts.fabric.neighbours import is_stalled, may_feed
 from sanpath.facts.table import FactRow, FactValue, number
+from sanpath.model import Layer
 from sanpath.units import bandwidth, duration, join_names, percent
 from sanpath.verdict.evidence.likelihoods import UNEXPLAINED, stall_weight
 from sanpath.verdict.hypotheses.claim import Claim, Evidence, StatedFields, conclusion_of
@@ -33,8 +34,8 @@ extended credits (data sheet of a vendor's director), of a full frame (FC-FS-3).
 _TRANSFER_READY_BYTES = 64 * 1024
 """Data that an array requests with one frame. With smaller pieces, a write waits for more of them."""
 _AS_SLOW_RATIO = 0.8
-"""Time without credit of one port of a slow host over that of its worst, from which both hold the test: sanpath's own
-choice. A host that is slow is slow on all its ports, and multipathing uses them alike."""
+"""Time without credit of one port of a slow device over that of its worst, from which both hold the test: sanpath's
+own choice. A device that is slow is slow on all its ports, and multipathing uses them alike."""
 _MIN_LONG_WAIT_WEIGHT = -6.0
 """Smallest log-odds if I/Os wait longer than the stalled frames explain: sanpath's own choice, 1 to 400."""
 _RESPONSES_ONLY_WEIGHT = -1.5
@@ -82,7 +83,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
 
 
 def _as_slow(causes: Iterable[FactRow]) -> list[FactRow]:
-    """The first cause and, of the others of the same host, those that return credit about as slowly."""
+    """The first cause and, of the others of the same host or array, those that return credit about as slowly."""
     first, *others = causes
     least = _AS_SLOW_RATIO * number(first, "credit_stall_ratio")
     together = [row for row in others if not is_saturated(row) and number(row, "credit_stall_ratio") >= least]
@@ -176,7 +177,8 @@ def _claim(
     stalled, used = percent(number(cause, "credit_stall_ratio")), percent(number(cause, "utilisation"))
     used_ratio = cast("float | None", cause["utilisation"])
     stated: StatedFields = {"limited_by": entity, "utilisation": used_ratio, "wait_at": entity}
-    layer = "host" if on_path and cause["side"] == "host" else "fabric"
+    layers: dict[FactValue, Layer] = {"host": "host", "array": "array_front"}
+    layer = layers.get(cause["side"], "fabric") if on_path else "fabric"
     overturn_if = f"the same stall while {name} is quiet"
     if _lacks_credits(cause):
         reason = f"{entity} waits for credit {stalled} of the time at {used} utilisation"
@@ -205,12 +207,14 @@ def _waiting_in(table: PlaceTable, stalled: FactRow) -> frozenset[int]:
 
 
 def _owner(table: PlaceTable, culprit: str) -> str:
-    return next(iter(table.facts.topology.related(culprit, "attached_to", "host")), culprit)
+    topology = table.facts.topology
+    owners = (*topology.related(culprit, "attached_to", "host"), *topology.related(culprit, "member_of", "array"))
+    return next(iter(owners), culprit)
 
 
 def _group(table: PlaceTable, cause: FactRow) -> str:
-    """The group of a cause: its host, because a slow host is slow on all its ports. All long links are one group,
-    because an array spreads a test over the fabrics."""
+    """The group of a cause: its host or array, because a slow one is slow on all its ports. All long links are one
+    group, because an array spreads a test over the fabrics."""
     if cause["side"] == "switch" and not is_saturated(cause):
         return "credit_stall long links"
     return f"credit_stall {_owner(table, str(cause['receiver'] or cause['entity']))}"
