@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from math import ceil
 from typing import ClassVar
 
 from sanpath.plugin import (
@@ -68,7 +69,7 @@ class BrocadeRest(Collector[BrocadeRestConfig]):
         after an unanswered login."""
         await self.close()
         if (wait_us := self._busy_until - ctx.clock.now_us()) > 0:
-            raise CollectorError(Failure.UNREACHABLE, f"{self._wait_reason}, for another {wait_us / 1e6:.0f} s")
+            raise CollectorError(Failure.UNREACHABLE, f"{self._wait_reason}, for another {ceil(wait_us / 1e6)} s")
         config = self.config
         # A login gets more time than a poll; the recorder itself ends a poll.
         seconds = max(_LOGIN_SECONDS, config.request_seconds)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
+from math import ceil
 
 from sanpath.plugin import (
     BusyError,
@@ -61,7 +62,9 @@ class CiscoNxapi(Collector[CiscoNxapiConfig]):
         """Request the version, to verify host and login. Leaves nothing open on failure."""
         await self.close()
         if (wait_us := self._busy_until - ctx.clock.now_us()) > 0:
-            raise CollectorError(Failure.UNREACHABLE, f"the switch asked to wait, for another {wait_us / 1e6:.0f} s")
+            raise CollectorError(
+                Failure.UNREACHABLE, f"the switch asked to wait, for another {ceil(wait_us / 1e6)} s"
+            )
         config = self.config
         self._http = ctx.http(f"https://{config.host}", config.ca_file, config.verify_tls, config.request_seconds)
         self._nxapi = Nxapi(self._http, self.config.user, self.config.password)

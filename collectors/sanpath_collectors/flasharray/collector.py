@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
+from math import ceil
 from typing import ClassVar
 
 from sanpath.plugin import (
@@ -74,7 +75,7 @@ class FlashArray(Collector[FlashArrayConfig]):
         """Log in. Leaves nothing open on failure. Sends no request while a busy array has asked to wait."""
         await self.close()
         if (wait_us := self._busy_until - ctx.clock.now_us()) > 0:
-            raise CollectorError(Failure.UNREACHABLE, f"the array asked to wait, for another {wait_us / 1e6:.0f} s")
+            raise CollectorError(Failure.UNREACHABLE, f"the array asked to wait, for another {ceil(wait_us / 1e6)} s")
         config = self.config
         http = ctx.http(f"https://{config.host}", config.ca_file, config.verify_tls, config.request_seconds)
         self._http = DatedHttp(http, ctx.clock, self._clock)

@@ -215,15 +215,16 @@ def test_an_array_that_asks_to_wait_is_left_alone(tmp_path: Path) -> None:
         clock = MovableClock()
         array, context = FlashArray(config), LiveContext(clock, Cost())
         reported = []
-        for seconds in (0, 10, 25):
-            clock.us += seconds * 1_000_000
+        for seconds in (0, 10, 19.7, 5.3):
+            clock.us += round(seconds * 1e6)
             with pytest.raises(CollectorError) as failed:
                 await array.open(context)
             reported.append(f"{failed.value.failure.value}: {failed.value}")
         await runner.cleanup()
         return reported
 
-    first, second, third = asyncio.run(use())
+    first, second, late, third = asyncio.run(use())
+    assert late == "unreachable: the array asked to wait, for another 1 s"
     assert first == third == "unreachable: login: HTTP 429 Busy., the array asks to wait 30 s"
     assert second == "unreachable: the array asked to wait, for another 20 s"
     assert asked == ["/api/api_version", "/api/2.26/login"] * 2
