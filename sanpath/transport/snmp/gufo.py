@@ -22,7 +22,7 @@ from gufo.snmp.aio import SnmpSession
 
 from sanpath.plugin import Cost, SnmpValue
 from sanpath.transport.snmp.cached_rows import SilentError, UnclearError
-from sanpath.transport.snmp.patience import Patience
+from sanpath.transport.snmp.retransmission import RetransmissionTimer
 
 T = TypeVar("T")
 
@@ -113,7 +113,7 @@ class _Session(SnmpSession):
         self, address: tuple[str, int], community: str, timeout_seconds: float, retries: int, cost: Cost
     ) -> None:
         super().__init__(*address, community=community, version=SnmpVersion.v2c, timeout=timeout_seconds)
-        self._patience, self._cost = Patience(timeout_seconds, retries), cost
+        self._timer, self._cost = RetransmissionTimer(timeout_seconds, retries), cost
         self.passed_the_end = False
         self._request: Callable[[], None] = lambda: None
 
@@ -125,7 +125,7 @@ class _Session(SnmpSession):
 
     async def _recv(self, receiver: Callable[[], T]) -> T:
         loop = asyncio.get_running_loop()
-        for attempt, wait in enumerate(self._patience.waits()):
+        for attempt, wait in enumerate(self._timer.waits()):
             if attempt:
                 await self._send(self._request)
             sent = loop.time()
@@ -133,7 +133,7 @@ class _Session(SnmpSession):
             with suppress(OSError):  # includes TimeoutError; a lasting refusal is reported again to the next attempt
                 answer = await self._answer(receiver, deadline)
                 if not attempt:
-                    self._patience.note(loop.time() - sent)
+                    self._timer.note(loop.time() - sent)
                 return answer
             await asyncio.sleep(deadline - loop.time())
         raise SilentError

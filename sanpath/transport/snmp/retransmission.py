@@ -11,7 +11,7 @@ _FADING = 0.95
 """What is left of the slowest answer with each quicker one, so that a single late answer is forgotten."""
 
 
-class Patience:
+class RetransmissionTimer:
     """The waits of the requests to one agent. `timeout_seconds` and `retries`: as configured, for an agent that has
     not answered yet. A datagram to one that answers in milliseconds is lost long before that: else a network that
     loses one in fifty costs a poll of fifty requests seconds."""

@@ -4,31 +4,31 @@ from __future__ import annotations
 
 import pytest
 
-from sanpath.transport.snmp.patience import Patience
+from sanpath.transport.snmp.retransmission import RetransmissionTimer
 
 
 def test_an_agent_that_has_not_answered_yet_gets_the_configured_time() -> None:
-    assert Patience(2.0, 1).waits() == [2.0, 2.0]
-    assert Patience(30.0, 0).waits() == [30.0]
+    assert RetransmissionTimer(2.0, 1).waits() == [2.0, 2.0]
+    assert RetransmissionTimer(30.0, 0).waits() == [30.0]
 
 
 @pytest.mark.parametrize("answer", [0.001, 0.05, 0.2, 0.6, 1.9])
 @pytest.mark.parametrize(("timeout", "retries"), [(2.0, 1), (2.0, 0), (5.0, 2)])
 def test_all_waits_together_are_not_longer_than_configured(answer: float, timeout: float, retries: int) -> None:
-    patience = Patience(timeout, retries)
-    patience.note(answer)
-    waits = patience.waits()
+    timer = RetransmissionTimer(timeout, retries)
+    timer.note(answer)
+    waits = timer.waits()
     assert sum(waits) <= timeout * (1 + retries)
     assert waits[-1] == timeout
     assert all(wait >= min(timeout, 4 * answer) for wait in waits)
 
 
 def test_a_quick_agent_is_asked_again_soon_and_a_late_answer_is_forgotten() -> None:
-    patience = Patience(2.0, 1)
-    patience.note(0.02)
-    assert patience.waits()[0] == 0.5
-    patience.note(0.24)
-    assert patience.waits()[0] == pytest.approx(0.96)
+    timer = RetransmissionTimer(2.0, 1)
+    timer.note(0.02)
+    assert timer.waits()[0] == 0.5
+    timer.note(0.24)
+    assert timer.waits()[0] == pytest.approx(0.96)
     for _ in range(40):
-        patience.note(0.02)
-    assert patience.waits()[0] == 0.5
+        timer.note(0.02)
+    assert timer.waits()[0] == 0.5
