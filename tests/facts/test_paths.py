@@ -33,7 +33,6 @@ def test_two_paths_of_which_one_carries_everything(tmp_path: Path) -> None:
     assert (first["step"], second["step"]) == ("t16", "t128")
     assert (first["paths"], first["usable_paths"], first["lost_paths"], first["down_paths"]) == (2, 2, 0, 0)
     assert (first["initiators"], first["target_ports"], first["fabrics"]) == (2, 2, 1)
-    assert (first["busiest_path_share"], first["idle_paths"]) == (1.0, 1)
     assert (first["one_path_policy"], first["equal_paths"], first["platform"]) == (True, True, "esxi")
     assert (first["naa"], first["direction"]) == (NAA, "read")
 
@@ -99,7 +98,7 @@ def test_an_end_is_as_fast_as_the_switch_port_it_is_connected_to(tmp_path: Path)
 
 def test_without_counters_of_paths_their_shares_are_unknown(tmp_path: Path) -> None:
     row = rows(tmp_path, shares=None)[0]
-    assert (row.get("busiest_path_share"), row.get("idle_paths"), row["non_optimised_share"]) == (None, None, None)
+    assert row["non_optimised_share"] is None
 
 
 LOAD = Table("load", tuple(Column(f"{n}_read_total", 64) for n in ("ops", "latency_seconds", "bytes")))
@@ -147,7 +146,6 @@ def on_linux(
 def test_a_path_of_linux_is_counted_at_its_block_device(tmp_path: Path) -> None:
     row = on_linux(tmp_path, ("active/optimized", "active/optimized"), (225, 75))
     assert (row["platform"], row["map"], row["device"], row["nvme"]) == ("linux", "mpatha", "dm-0", False)
-    assert row["busiest_path_share"] == pytest.approx(0.75)
     assert (row["equal_paths"], row["non_optimised_share"]) == (True, 0.0)
     assert row["in_flight"] == pytest.approx(600), "300 a second, 2 s each"
 

@@ -91,9 +91,7 @@ def test_what_the_sender_and_the_receiver_of_a_direction_count_is_one_row(tmp_pa
         "busy_connections": 1.6,
         "receive_window_ratio": 0.25,
         "send_buffer_ratio": 0.05,
-        "other_busy_ratio": 0.70,
         "congestion_window_ratio": 2000 / 4000,  # 1 MB/s x 2 ms are 2,000 bytes on the way
-        "send_window_ratio": 2000 / 8000,
         "unsent_seconds": 0.03,
         "sending_seconds": 0.032,
         "unread_bytes": 700,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import isclose
 
 from sanpath.facts.host.disk_limits import Rates, disk_rates, limit_facts, load_rates
-from sanpath.facts.host.tested_machines import UnderTest, as_number, as_text, gauge, rate
+from sanpath.facts.host.tested_machines import UnderTest, as_number, as_text, gauge
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.facts.table import FactRow
 from sanpath.model import DIRECTIONS
@@ -64,7 +64,6 @@ def _row(topology: Topology, step: UnderTest, machine: str, group: str, device: 
         **used,
         "test_ratio": _test_ratio(step, device, rates),
         "limit_foreign_ratio": _foreign_ratio(step, used, rates),
-        **{f"pressure_{part}_ratio": rate(samples, f"io_pressure_{part}_seconds_total") for part in ("some", "full")},
         "busiest_utilisation": step.busiest_utilisation,
     }
 

@@ -35,8 +35,6 @@ _EQUIVALENT = {"active/active": True, "active_active": True, "symmetric": True, 
 """Access mode as host or array report it → whether all working paths are equivalent."""
 _FLAPPING_CHANGES = 2
 """Number of state changes from which a path flaps: a single change means that it failed, or was repaired."""
-_IDLE_RATIO = 0.01
-"""Share of the I/Os below which a path counts as idle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,8 +297,6 @@ def _spread(paths: Sequence[_Path]) -> dict[str, FactValue]:
     if not total or any(path.ops is None for path in used):
         return {"non_optimised_share": 0.0 if used and all(has_state) and not non_optimised else None}
     return {
-        "busiest_path_share": max(path.ops or 0.0 for path in used) / total,
-        "idle_paths": float(sum((path.ops or 0.0) < _IDLE_RATIO * total for path in used)),
         "non_optimised_share": sum(path.ops or 0.0 for path in non_optimised) / total if all(has_state) else None,
         "detour_ratio": _detour_ratio(used, non_optimised) if all(has_state) else None,
     }

@@ -44,7 +44,7 @@ class PeerComparison:
     """One peer compared with the others. `ratio`: the time of its I/Os over the expected time, median of the windows
     compared. `scatters`: how far the ratio is above 1, in multiples of the others' scatter, on a logarithmic scale.
 
-    `seconds`, `peer_seconds`, `load`, `peer_load`: medians over the same windows. `peers`: number of peers it was
+    `seconds`, `peer_seconds`, `load`: medians over the same windows. `peers`: number of peers it was
     compared with. `slow_windows`: how many of the windows are slow.
     """
 
@@ -53,7 +53,6 @@ class PeerComparison:
     seconds: float
     peer_seconds: float
     load: float
-    peer_load: float
     peers: int
     windows: int
     slow_windows: int
@@ -105,7 +104,6 @@ def _compare_peer(
         seconds=float(np.exp(np.median(own[compared]))),
         peer_seconds=float(np.exp(np.median(_median(np.where(similar, other_times, np.nan), axis=0)[compared]))),
         load=float(np.exp(np.median(amounts[0, index, compared]))),
-        peer_load=float(np.exp(np.median(_median(np.where(similar, amounts[0, others], np.nan), axis=0)[compared]))),
         peers=int(similar[:, compared].any(axis=1).sum()),
         windows=int(compared.sum()),
         slow_windows=int((excess >= np.log(SLOW_FACTOR)).sum()),
