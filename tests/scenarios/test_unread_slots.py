@@ -180,22 +180,6 @@ def test_what_serves_before_the_arrays_clock_takes_its_time_also_where_nothing_w
     assert odds(slots) > 5 * odds(rate)
 
 
-@pytest.mark.parametrize(("kib", "longer"), [(8, 0.006), (32, 0.006), (32, 0.004)])
-def test_slots_hold_the_number_below_them_and_what_has_a_rate_holds_its_rate(
-    tmp_path: Path, kib: int, longer: float
-) -> None:
-    """In one of two steps an I/O takes longer at the array. With slots fewer of them pass, and as many are below."""
-    ops = SLOTS / 0.003
-    slots, rate = (
-        verdict_of(tmp_path / name, steps)
-        for name, steps in (
-            ("a", [of_slots(64, longer, kib), of_slots(64, 0.003)]),
-            ("b", [of_rate(64, longer, ops, kib), of_rate(64, 0.003, ops)]),
-        )
-    )
-    assert odds(slots) > 5 * odds(rate)
-
-
 def test_slots_that_more_ios_passed_in_another_step_are_not_full(tmp_path: Path) -> None:
     """32 outstanding I/Os were all at the array. Now 8 are, and the others before its clock."""
     free = (32, 8, 32 / 0.00305, 0.003, 5e-5)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from math import exp, log
+from math import exp
 from statistics import fmean
 
 from sanpath.facts.facts import Facts
@@ -27,8 +27,7 @@ from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Evidence, conclusion
 from sanpath.verdict.hypotheses.queues import OVERTURN, is_held_back, other_steps_evidence, waiting_below
 from sanpath.verdict.places.host_queues import DEPTH_ERROR, HostQueue, devices_with_unread_slots, in_slots_of
 from sanpath.verdict.places.latency_segment import LatencySegment
-from sanpath.verdict.places.segments import REQUEST_BYTES, in_flight_by_segment, segments_alone
-from sanpath.verdict.places.submission import threads_of
+from sanpath.verdict.places.segments import segments_alone
 from sanpath.verdict.places.table import PlaceTable
 
 _ADAPTER_PRIOR = -2.0
@@ -43,12 +42,6 @@ _BELOW_ERROR = 0.1
 """Error of the number of I/Os below a queue: the array's clock times them, not the host's."""
 _MIN_SETTING_WEIGHT = -4.5
 """Smallest log-odds from a depth that was reported in another step: it may have been changed since."""
-_NUMBER_ERROR, _CLEARLY_DIFFERENT = 0.15, 0.3
-"""Relative error of the ratio of two numbers of I/Os below a queue, whose clocks each leave something out; and the
-difference, of two such errors, from which the numbers are clearly different."""
-_HELD_MORE_WEIGHT = -4.0
-"""Log-odds of a full unread queue if clearly more I/Os were below it in another step. sanpath's own choice, 1 to 55,
-because its depth may have been changed since, or the array's times may be means that include others' I/Os."""
 _ONE_DIRECTION_WEIGHT = -2.5
 """Smallest log-odds of a place of both directions if I/Os of one of them wait far longer: sanpath's own choice, 1 to
 12, because a cache may answer reads above the queue."""
@@ -57,16 +50,8 @@ _SCHEDULED_WEIGHT = -1.0
 Linux uses for most SCSI disks, sends a few reads for each write (Documentation/block/deadline-iosched.rst), and I/Os
 beyond their direction's part wait alone. sanpath's own choice, 1 to 2.7."""
 _NO_SCHEDULER = "none"
-_MAX_NUMBER_WEIGHT = 2.5
-"""Largest weight, either way, of the number of I/Os below a queue if rates and times change: sanpath's own choice, 12
-to 1."""
-_MIN_NUMBER_WEIGHT = 0.5
-"""Smallest such weight that counts: the clocks of different sources differ by less. sanpath's own choice."""
 _HARDLY_ANY_RATIO = 0.05
 """Share of the load's I/Os below which those in a LUN are not the load's: sanpath's own choice."""
-_MIN_WAITING_RATIO = 0.25
-"""Ratio of I/Os between the clocks to I/Os below, from which those between are waiting for the limit: sanpath's own
-choice."""
 
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
@@ -245,7 +230,6 @@ def _compared_evidence(
     between the clocks supports no limiting place, so it adds no weight."""
     if (found := free_slots_evidence(table, explains, of_adapter=of_adapter)) is not None and found.weight < 0:
         yield found
-    yield from _number_evidence(table, explains, of_adapter=of_adapter)
     yield from one_direction_evidence(table, explains, of_adapter=of_adapter)
 
 
@@ -296,59 +280,6 @@ def _same_queues(table: PlaceTable, *, of_adapter: bool) -> Callable[[LoadFacts]
 
 def _machines(facts: Facts, load: LoadFacts) -> list[str]:
     return [machine for root in load.roots for machine in machines_of(facts.topology, root)]
-
-
-def _number_evidence(table: PlaceTable, explains: frozenset[int], *, of_adapter: bool) -> Iterator[Evidence]:
-    """Evidence from the number of I/Os below an unread queue, in steps of the same load with blocks of any size.
-
-    A full queue keeps this number constant, however long each I/O takes below it. Any other limit between the clocks
-    keeps a rate constant, of I/Os or of bytes. If neither the time below nor the block size changes, number and rate
-    both stay the same, and the steps do not distinguish the two. Clearly more I/Os below it in another step mean that
-    the queue has free slots now.
-    """
-    facts, own = table.facts, table.load
-    kinds = {table.segments[index].kind for index in explains}
-    below, waiting = _held_below(facts, own, kinds)
-    # TCP times only the data, not the whole way of an I/O between the clocks.
-    is_timed = is_above_array_clock(table, explains) and not table.in_tcp
-    if not is_timed or not below or waiting <= _MIN_WAITING_RATIO * below:
-        return
-    threads, likely = threads_of(facts, own), 0.0
-    has_same_queues = _same_queues(table, of_adapter=of_adapter)
-    for other in facts.loads:
-        sizes = own.operation_bytes or 0.0, other.operation_bytes or 0.0
-        same = other.direction == own.direction and other.same_data(own, "align_bytes")
-        if other.step == own.step or not same or max(sizes) > REQUEST_BYTES or threads_of(facts, other) != threads:
-            continue
-        if not has_same_queues(other):
-            continue
-        held, waits = _held_below(facts, other, kinds)
-        if held > (1 + _CLEARLY_DIFFERENT) * below:
-            words = f"{held:.1f} I/Os were below it in another step, and {below:.1f} are now"
-            yield Evidence(words, _HELD_MORE_WEIGHT)
-            return
-        if held and waits > _MIN_WAITING_RATIO * held:
-            rates = [(other.ops_per_second, own.ops_per_second), (other.bytes_per_second, own.bytes_per_second)]
-            kept = min((log(its / this) for its, this in rates if its and this), key=abs)
-            changed = kept**2 - log(held / below) ** 2
-            likely = max(likely, changed / (2 * _NUMBER_ERROR**2), key=abs)
-    if abs(likely) >= _MIN_NUMBER_WEIGHT:
-        words = "in another step the number of I/Os below it is the same, and their rate is not"
-        if likely < 0:
-            words = "in another step the number of I/Os below it is not the same, and their rate is"
-        yield Evidence(words, max(-_MAX_NUMBER_WEIGHT, min(_MAX_NUMBER_WEIGHT, likely)))
-
-
-def _held_below(facts: Facts, load: LoadFacts, kinds: Set[str]) -> tuple[float, float]:
-    """I/Os of both directions of a load's step: those below the segments of these kinds, and those in them."""
-    held = waits = 0.0
-    for path in in_flight_by_segment(facts, load):
-        of_kind = [index for index, (kind, _) in enumerate(path) if kind in kinds]
-        if not of_kind:
-            return 0.0, 0.0
-        held += sum(in_flight for _, in_flight in path[max(of_kind) + 1 :])
-        waits += sum(path[index][1] for index in of_kind)
-    return held, waits
 
 
 def free_slots_evidence(table: PlaceTable, explains: frozenset[int], *, of_adapter: bool = False) -> Evidence | None:
