@@ -35,7 +35,6 @@ from sanpath.verdict.hypotheses.claim import (
 )
 from sanpath.verdict.hypotheses.retries import DROPS_WEIGHT, may_overflow
 from sanpath.verdict.hypotheses.tcp_windows import congestion
-from sanpath.verdict.places.load_alone import links_of_load_alone
 from sanpath.verdict.places.path_links import COINCIDENT, PathLink, initiators_by_target, path_links
 from sanpath.verdict.places.table import PlaceTable
 
@@ -45,8 +44,6 @@ _MAX_OTHERS_FILL_WEIGHT = 1.5
 """Largest weight of a full link if it is not known whether the test uses it: sanpath's own choice."""
 _MAX_USE_PROBABILITY = 0.5
 """Highest probability that the test uses a link whose use is not known: one of two, in two fabrics."""
-_ELSEWHERE_WEIGHT = -3.0
-"""Log-odds of a link of unknown use if another one moves exactly the load's bytes: sanpath's own choice."""
 _MOST = 0.5
 """Share of the load's bytes that a device moves from which its other bytes may be caused by them; and share of a
 link's bytes that are not the load's from which others fill it."""
@@ -74,20 +71,13 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     explains, may_explain, conclude = table.transfer, table.before_transfer, partial(_conclude, table)
     sides_with_room = {link.side for link in links if not link.is_at_limit}
     possible = Counter(link.side for link in links if link.share is None)
-    alone = links_of_load_alone(table)
     for link in links:
         use_probability = 1.0
         # If all links that the test can use are full, it uses a full one, whichever it is.
         if link.share is None and link.side in sides_with_room:
             # Each initiator uses one of them.
             use_probability = min(_MAX_USE_PROBABILITY, max(1, len(table.initiators)) / possible[link.side])
-        with_load_alone = alone.get(link.side, set()) if link.share is None and link.row is not None else set()
-        other_alone = bool(with_load_alone) and link.entities[0] not in with_load_alone
-        if other_alone:
-            use_probability = min(_MAX_USE_PROBABILITY, use_probability)
         evidence = [*_evidence(table, link, use_probability), *(signs if link.cables else ())]
-        if other_alone:
-            evidence.append(Evidence("another port moves exactly the bytes of the test", _ELSEWHERE_WEIGHT))
         evidence += _few_hosts_evidence(table, link, links)
         claim = Claim("link", link.entities[0], explains, evidence, conclude, group="links", may_explain=may_explain)
         yield replace(claim, others_share=number(link.row or {}, "foreign_ratio"))

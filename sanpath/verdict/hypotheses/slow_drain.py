@@ -10,7 +10,7 @@ a frame and its credit are under way longer than the credits last (FC-FS, buffer
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -21,7 +21,6 @@ from sanpath.model import Layer
 from sanpath.units import bandwidth, duration, join_names, percent
 from sanpath.verdict.evidence.likelihoods import UNEXPLAINED, stall_weight
 from sanpath.verdict.hypotheses.claim import Claim, Evidence, StatedFields, conclusion_of
-from sanpath.verdict.places.load_alone import links_of_load_alone
 from sanpath.verdict.places.table import PlaceTable
 
 _FROM_OTHERS_RATIO = 0.8
@@ -134,12 +133,7 @@ def _blocked_by_others(table: PlaceTable) -> Iterator[Claim]:
         cause = _cause(table, shared_link) if shared_link["technology"] == "fibre_channel" else None
         if cause is not None and cause["entity"] not in (shared_link["entity"], *on_path):
             blocked.setdefault(str(cause["entity"]), (cause, []))[1].append(shared_link)
-    alone = links_of_load_alone(table)
-    for name, (cause, all_rows) in blocked.items():
-        # If a port moves exactly the test's bytes, no frames of others queue ahead of the test's.
-        rows = [row for row in all_rows if not _is_elsewhere(row, alone)]
-        if not rows:
-            continue
+    for name, (cause, rows) in blocked.items():
         shared_links = [str(row["entity"]) for row in rows]
         through = _foreign_bytes_per_second(rows, test_rates.get(str(cause["direction"]), 0.0))
         if through < _FROM_OTHERS_RATIO * number(cause, "bytes_per_second"):
@@ -149,13 +143,6 @@ def _blocked_by_others(table: PlaceTable) -> Iterator[Claim]:
         weight = stall_weight(number(cause, "credit_stall_ratio")) if is_stalled(cause) else _FULL_PORT_WEIGHT
         reasons = [words + ": those of the test wait behind them"]
         yield _claim(table, cause, [Evidence(words, weight)], shared_links, reasons)
-
-
-def _is_elsewhere(row: FactRow, alone: Mapping[FactValue, set[str]]) -> bool:
-    """Whether the test does not cross a link of unknown use, in either direction, because another link moves exactly
-    its bytes."""
-    others = alone.get(row["side"], set())
-    return row["on_loaded_path"] is not True and bool(others) and row["entity"] not in others
 
 
 def _foreign_bytes_per_second(rows: Sequence[FactRow], test_bytes_per_second: float) -> float:
