@@ -36,8 +36,6 @@ _LIGHTER_RATIO = 0.8
 """Largest share of the I/Os in flight in a lighter step."""
 _FOLLOWING_ELASTICITY = 0.9
 """Elasticity from which throughput follows the I/Os in flight: sanpath's own choice."""
-_SAME_HITS_DIFFERENCE = 0.1
-"""Difference of an array's cache hit ratios up to which it serves two steps alike: sanpath's own choice."""
 _SAME_LATENCY_RATIO = 1.25
 """Ratio to the smallest latency of the lighter steps up to which the step with the fewest I/Os in flight is the best
 reference."""
@@ -311,7 +309,7 @@ def _table(facts: Facts, load: LoadFacts) -> PlaceTable:
     all_paths = io_paths(facts.topology, *load.roots)
     paths = [path for path in all_paths if down.isdisjoint(cable.id for cable in path.cables)] or all_paths
     arrays = _arrays_of(facts, load, paths)
-    same = [other for other in same_io(facts.loads, load) if _has_same_hit_ratio(facts, load, other, arrays)]
+    same = same_io(facts.loads, load)
     same = [] if has_changed([load, *same]) else same
     towards_fewer, towards_more = slopes(load, same)
     counted = {str(row["entity"]) for row in link_rows if row["utilisation"] is not None}
@@ -400,17 +398,6 @@ def _arrays_of(facts: Facts, load: LoadFacts, paths: Sequence[IoPath]) -> set[st
     ports, volumes = targets_of(facts.topology, *load.roots)[0], volumes_of(facts.topology, load, facts.tables)
     ends = (*ports, *volumes, *(path.array_port for path in paths))
     return {array for end in ends for array in facts.topology.related(end, "member_of", "array")}
-
-
-def _has_same_hit_ratio(facts: Facts, load: LoadFacts, other: LoadFacts, arrays: Set[str]) -> bool:
-    """Whether the caches of the load's arrays answered about the same share of the reads in another step."""
-
-    def hits(step: str) -> dict[str, float]:
-        rows = facts.tables["array"].select(step=step, direction=load.direction)
-        return {str(row["entity"]): ratio for row in rows if isinstance(ratio := row["cache_hit_ratio"], float)}
-
-    own, its = hits(load.step), hits(other.step)
-    return all(abs(own[array] - its[array]) <= _SAME_HITS_DIFFERENCE for array in arrays & own.keys() & its.keys())
 
 
 def _with_full_device(path: tuple[LatencySegment, ...], blocked: float) -> tuple[LatencySegment, ...]:
