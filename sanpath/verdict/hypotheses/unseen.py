@@ -63,7 +63,6 @@ _MAX_NAME_LENGTH = 16
 def claims(table: PlaceTable) -> Iterator[Claim]:
     """One claim for the part above the first block device, and one for each gap between two clocks."""
     yield from _above_the_device(table)
-    yield from _unread_hypervisor(table)
     gaps = table.gaps
     # Time that the array measures itself may grow with the wait in a gap, but a gap alone does not explain it. I/Os
     # that TCP holds wait in the network: nothing else makes them wait there.
@@ -255,17 +254,6 @@ def _addressed(table: PlaceTable, machine: str | None) -> set[str]:
         if named.isdisjoint(topology.uppers(device, "lun"))
         and topology.entities[device].attributes.get("kind") not in WITHOUT_QUEUE
     }
-
-
-def _unread_hypervisor(table: PlaceTable) -> Iterator[Claim]:
-    """The virtual disk between a guest and its hypervisor's block device, if no source reads it: its limits, and the
-    thread that serves it."""
-    for index, segment in enumerate(table.segments if table.in_guest else ()):
-        queue = segment.queue
-        if queue is not None and queue.below.plane == "host_block" and queue.above.plane != "vscsi":
-            words = Evidence("the virtual disk, its limits and the thread that serves it were not read", 0.0)
-            explains, place = frozenset({index}), "the virtual disk"
-            yield Claim("unseen", None, explains, (words,), prior=UNREAD, verdict="cannot_tell", place=place)
 
 
 def _prior(table: PlaceTable, index: int, window_bytes: float) -> float:
