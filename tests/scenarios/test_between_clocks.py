@@ -154,15 +154,6 @@ def test_a_core_that_is_as_full_with_fewer_ios_is_full_of_other_work(tmp_path: P
     assert next(suspect.probability for suspect in verdict.suspects if suspect.kind == "core") < 0.15
 
 
-def test_a_core_that_is_busy_in_proportion_to_the_ios_works_for_them(tmp_path: Path) -> None:
-    """A quarter of them keeps it busy a quarter of the time: it is no other work that fills it."""
-    reached, quarter = {4: OPS / 4, **FLAT}, {"q4": 0.25}
-    alone = waiting_between(tmp_path / "a.sanpath", core(1.0)).verdict
-    after = waiting_between(tmp_path / "b.sanpath", core(1.0), reached=reached, core_in=quarter).verdict
-    of_core = [sum(s.probability for s in each.suspects if s.kind == "core") for each in (alone, after)]
-    assert of_core[0] < 0.9 < of_core[1]
-
-
 @pytest.mark.parametrize(
     ("busiest", "cpu"), [(0.5, 0.2), (1.0, 1.0)], ids=["with room", "filled by the generator's own process"]
 )

@@ -11,12 +11,8 @@ from sanpath.units import percent
 from sanpath.verdict.evidence.likelihoods import busy_weight
 from sanpath.verdict.hypotheses.claim import SELDOM, Claim, Evidence, conclusion_of
 from sanpath.verdict.hypotheses.processors import ALL_BUSY_IDLE_RATIO, MAX_CORE, background_evidence, waits_for_core
-from sanpath.verdict.places.processors import follows_load
 from sanpath.verdict.places.table import PlaceTable
 
-_MAX_OWN_CORE = 5.0
-"""Largest log-likelihood ratio of a full core that is busy in proportion to the load's I/Os over several steps: it
-works for these. A program that fills it may be the load, or a virtual machine that contains it."""
 _BY_INTERRUPTS, _USUAL_INTERRUPTS = 0.7, 0.1
 """Share of the limiting full cores that interrupts fill (a thread of the I/O path fills the others), and mean share
 of its time that a core spends on interrupts if a program fills it (exponential tail)."""
@@ -40,7 +36,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         entity, used = str(row["entity"]), cast("float | None", row["busiest_core_ratio"])
         evidence = list(waits)
         if used is not None:
-            weight = min(_MAX_OWN_CORE if _follows_load(table, row) else MAX_CORE, busy_weight(used))
+            weight = min(MAX_CORE, busy_weight(used))
             # If all processors are busy, the limit is not a single core.
             idle_ratio = 1 - number(row, "cpu_ratio")
             if weight > 0:
@@ -59,15 +55,6 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         for index in sorted(late if used is None else gaps):
             gap = frozenset({index})
             yield Claim("core", entity, gap, evidence, conclude, SELDOM, group="cores", may_explain=gaps - gap)
-
-
-def _follows_load(table: PlaceTable, row: FactRow) -> bool:
-    """Whether the busiest core of a machine is busy in proportion to the load's I/Os, and not with a program."""
-    interrupts = cast("float | None", row["busiest_core_interrupt_ratio"])
-    by_program = interrupts is not None and interrupts <= _USUAL_INTERRUPTS
-    return not by_program and follows_load(
-        table.facts, table.load, table.same_io, str(row["entity"]), "busiest_core_ratio"
-    )
 
 
 def _interrupt_evidence(row: FactRow) -> list[Evidence]:
