@@ -215,21 +215,6 @@ def test_what_remains_with_a_single_io_is_no_wait_for_a_slot(tmp_path: Path) -> 
     assert of_array[0] > 2 * of_array[1]
 
 
-def test_an_array_that_is_never_idle_and_serves_one_io_at_a_time_waits_for_no_single_one(tmp_path: Path) -> None:
-    """It serves each of 2,500 I/Os a second for 0.4 ms. With 16 outstanding, the others wait before its clock."""
-
-    def of_array(folder: str, inside: float) -> float:
-        san = San(tmp_path / folder, leave_out={"disk"})
-        for n, ops in ((1, 1 / (inside + 2e-5)), (16, 2500.0)):
-            counted = (ops * 8 * KIB * 1.02, NOTHING)
-            ports = {HOST_PORT.name: counted, ARRAY_PORT.name: counted}
-            array = {"read": AtArray(inside, ops=ops)}
-            san.step(f"q{n}", n, block=8 * KIB, read=Flow(ops, n / ops), ports=ports, array=array)
-        return next(s.probability for s in judged(san.write()).verdict.suspects if s.kind == "array")
-
-    assert of_array("one", 3.95e-4) > 0.6 > of_array("two", 8e-4)
-
-
 def test_a_single_io_is_proposed_where_the_hosts_queues_are_not_read(tmp_path: Path) -> None:
     san = San(tmp_path / "a.sanpath", leave_out={"disk"})
     counted = (1300 * 8 * KIB * 1.02, NOTHING)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from math import isclose, log
+from math import log
 
 from sanpath.facts.fabric.link_measures import wire_seconds
 from sanpath.facts.load.loads import flat_beyond, flat_over_load
@@ -129,19 +129,11 @@ def _before_clock(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:
         yield Evidence("not all links in between were counted", _UNCOUNTED_LINKS_WEIGHT)
     yield from _outside_tcp(table)
     yield from _read_late(table)
-    between = below_last_clock(table)
-    if not _serves_one_at_a_time(table, between):
-        yield from idle_alone_evidence(table, between)
+    yield from idle_alone_evidence(table, below_last_clock(table))
     processors = _utilisations(table, row, *_PROCESSORS)
     if (full := max(processors, key=lambda evidence: evidence.weight, default=None)) is not None:
         yield replace(full, weight=full.weight * _BEFORE_CLOCK)
     yield from _device_slots(table)
-
-
-def _serves_one_at_a_time(table: PlaceTable, before_clock: frozenset[int]) -> bool:
-    """Whether there is always exactly one I/O inside the array: it takes the next one when that ends (utilisation
-    law). Then a single I/O never waits, whatever waits before the clock when there are more."""
-    return isclose(table.in_flight_below(max(before_clock, default=0)), 1.0, rel_tol=DEPTH_ERROR)
 
 
 def _device_slots(table: PlaceTable) -> Iterator[Evidence]:
