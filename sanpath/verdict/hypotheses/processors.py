@@ -34,9 +34,6 @@ _CPU_UNREAD_WEIGHT = -1.5
 """Log-odds of a generator whose processor use is unknown: most keep up with their storage."""
 _USUAL_COST_SECONDS = 4e-6
 """Processor time of a generator per I/O, to a factor of a few: fio and DiskSpd 2 to 10 microseconds."""
-_COST_LOG_ERROR, _RUNS_MEANWHILE = log(2), 0.3
-"""Standard error of its natural logarithm, and the smallest share of the time in which a polling thread runs while
-its I/O is in the device."""
 _COSTLY_SECONDS, _MAX_COSTLY_BYTES = 50e-6, 65_536.0
 """Processor time of an I/O from which it is the operating system's, five times what is usual, and the largest size at
 which it is no copying or encryption. Emulated IDE and SATA controllers of virtual machines cost 100 to 250
@@ -136,7 +133,6 @@ def _generator(table: PlaceTable) -> Claim:
         *_unused_slots_evidence(table),
         *_device_evidence(table),
         *_same_rate_with_less(table, weight, table.load.cpu_ratio, lambda _, load: load.cpu_ratio),
-        *_polling_evidence(table, weight),
         *_all_in_device(table, weight),
         *weighed(*slowdown_weight(table.load)),
     ]
@@ -236,19 +232,6 @@ def _same_rate_with_less(
             continue
         yield Evidence(words, (_BACKGROUND_WEIGHT if has_less else _BYTES_LIMIT_WEIGHT) - max(0.0, weight))
         return
-
-
-def _polling_evidence(table: PlaceTable, weight: float) -> Iterator[Evidence]:
-    """Evidence that a thread polls: it runs while its only I/O is in the device, far longer than starting and
-    completing an I/O takes. It outweighs its utilisation, whose log-likelihood ratio is `weight`."""
-    used, in_device = table.load.cpu_ratio, _time_in_device(table)
-    if weight <= 0 or used is None or in_device is None or used + in_device < 1 + _RUNS_MEANWHILE:
-        return
-    threads, ops = threads_of(table.facts, table.load) or 1.0, table.facts.ops_per_second_in(table.load.step)
-    cost_seconds = used * threads / ops
-    if (deviation := log(cost_seconds / _USUAL_COST_SECONDS) / _COST_LOG_ERROR) > 0:
-        words = f"it runs for {duration(cost_seconds)} per I/O while the I/O is in the device: it polls"
-        yield Evidence(words, max(_BACKGROUND_WEIGHT - weight, -(deviation**2) / 2))
 
 
 def _all_in_device(table: PlaceTable, weight: float) -> Iterator[Evidence]:
