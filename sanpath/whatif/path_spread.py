@@ -62,8 +62,8 @@ class PathUse:
         if not self.in_turn or batch is None or batch <= in_flight:
             return None
         path_rates = [self.rate(path, rates) for path in self.paths]
-        if min(path_rates) <= 0:
-            return None
+        if min(path_rates) <= 0 or min(path_rates) == float("inf"):
+            return None  # What the paths can carry is not known.
         return len(path_rates) / sum(1 / rate for rate in path_rates) * (1 + in_flight / batch)
 
     def rate(self, path: PathLinks, rates: Mapping[str, float]) -> float:

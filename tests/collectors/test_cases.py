@@ -118,7 +118,8 @@ async def _run(collector: Collector[SourceConfig], replies: Path) -> dict[str, A
     try:
         await collector.open(context)
         stage = "check"
-        reported: dict[str, Any] = {"check": asdict(await collector.check(context))}
+        answer = asdict(await collector.check(context))
+        reported: dict[str, Any] = {"check": {name: answer[name] for name in answer if answer[name] != 0}}
         stage = "inventory"
         reported["inventory"] = [as_data(item) async for item in collector.inventory(context)]
         for number in range(1, POLLS + 1):

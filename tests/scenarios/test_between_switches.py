@@ -11,7 +11,7 @@ import pytest
 from sanpath.diagnose import diagnose
 from sanpath.diagnosis.model import Diagnosis
 from sanpath.model import Direction
-from sanpath.views import text
+from sanpath.views import terminal_report
 from tests.support.recording import RecordingBuilder
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
 from tests.support.stories import NOTHING, OTHER_HOST, SECOND_HBA, SECOND_TARGET, fast
@@ -122,7 +122,7 @@ def test_a_host_that_is_slow_on_both_its_ports_is_no_victim_of_itself(tmp_path: 
     speed = [f for f in found.findings if f.rule == "speed-held-by-one-end" and f.outcome == "hit"]
     assert {f.role for f in speed} == {"risk"}
     assert "as long" in (found.summary.consequence or "")
-    assert "not on the path" not in text.render(found)
+    assert "not on the path" not in terminal_report.render(found)
 
 
 def test_an_array_that_is_slow_on_all_its_ports_is_one_culprit_and_not_acquitted(tmp_path: Path) -> None:

@@ -456,3 +456,10 @@ def test_names_cannot_change_the_text() -> None:
     assert "\x1b" not in reported
     assert "\n# forged" not in reported
     assert json.loads(json_view.render(found))["settings"][0]["then"] == "8GFC"
+
+
+def test_paths_whose_links_have_no_known_capacity_predict_nothing_of_their_turns() -> None:
+    paths = [PathLinks({"link:a": 1.0}), PathLinks({"link:b": 1.0})]
+    use = PathUse("lun:a", paths, Policy("round_robin", 1000))
+    assert use.one_after_the_other({}, 8) is None
+    assert use.one_after_the_other({"link:a": 100.0}, 8) is not None
