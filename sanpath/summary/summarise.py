@@ -177,7 +177,8 @@ def _gain(diagnosis: Diagnosis, first: PlanStep, step: StepResult | None, reliev
             return f"up to {iops(min(allowed, doubled))} with one more beside {each}{then}; not tested"
     if first.purpose == "test":
         return "a result that can be trusted"
-    if first.purpose == "limit" and relieved is not None and not first.relieves_idle_paths:
+    # A queue is predicted to hold nothing back, but the step of the plan sets a depth.
+    if relieved is not None and first.purpose == "limit" and not (relieved.change.slots or first.relieves_idle_paths):
         return _predicted_gain(diagnosis, relieved, step)
     return None
 
@@ -195,7 +196,7 @@ def _predicted_gain(diagnosis: Diagnosis, relieved: Relieved, step: StepResult |
     is_mix = step is not None and len(step.directions) > 1
     rate = f"{high:,.0f} {prediction.direction}s a second" if is_mix else iops(high)
     depth = counted(prediction.kept_in_flight, f"outstanding {prediction.direction}" if is_mix else "outstanding I/O")
-    words = f"about {percent_rounded(gain)} more{condition}: {rate} at {latency} with {depth}; not tested"
+    words = f"up to {percent_rounded(gain)} more{condition}: {rate} at {latency} with {depth}; not tested"
     return words if next_words is None else f"{words}; next limit: {next_words}"
 
 

@@ -20,6 +20,9 @@ from sanpath.whatif.next_limit import faster_link
 _WORTHWHILE_GAIN = 1.1
 """Smallest ratio of ceilings that makes a relief worth a separate change."""
 
+_ETHERNET_SPEEDS = (1e9, 10e9, 25e9, 40e9, 50e9, 100e9, 200e9, 400e9, 800e9)
+"""Speeds of Ethernet ports in bits per second (IEEE 802.3)."""
+
 _LOADS_OWN = ("generator_limited", "demand_limited")
 """Verdicts of a load that sends no more I/Os: a queue below it that lets more through changes nothing."""
 
@@ -121,6 +124,6 @@ def _next_speed(row: FactRow) -> Capacity | None:
     current = number(row, "capacity_bytes_per_second")
     speeds: Sequence[float] = [float(s["nominal_bits_per_second"]) for s in capacities()["fibre_channel"]["speeds"]]
     if technology_of(row) == "ethernet":
-        speeds = [2.0 * number(row, "negotiated_bits_per_second")]
+        speeds = _ETHERNET_SPEEDS
     capacities_known = [c for speed in speeds if (c := link_capacity(technology_of(row), speed)) is not None]
     return next((c for c in capacities_known if current and c.data_bytes_per_second >= 2 * current), None)

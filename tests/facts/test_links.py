@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
@@ -14,7 +15,9 @@ from sanpath.facts.fabric.links import both_faster, merged
 from sanpath.facts.facts import Facts
 from sanpath.facts.table import FactRow
 from sanpath.model import SourceEntity
-from tests.support.san import ARRAY_PORT, HOST_PORT, Flow, San
+from sanpath.recording.reading.recording import Recording
+from tests.support.recording import Number
+from tests.support.san import ARRAY_PORT, HOST_PORT, Flow, Port, San
 from tests.support.stories import COUNTED, NOTHING, OTHER_HOST, SECOND_HBA, STORIES, X, computed, fast
 
 HOST_LINK, ARRAY_LINK = "link:esx7/vmhba2--sw1/fc1/7", "link:sw1/fc1/1--fa1/CT0.FC0"
@@ -180,6 +183,18 @@ def test_a_short_step_says_nothing_of_the_speed_in_the_others(tmp_path: Path) ->
     assert long["utilisation"] == pytest.approx(0.975, abs=0.02)
 
 
+def link_read(recording: Recording, host_speed: float | None) -> Sequence[FactRow]:
+    """The rows of the host's link, if the host names this speed of its initiator port."""
+    items = [
+        (source, at, replace(item, attributes={**item.attributes, "speed_bits_per_second": host_speed}))
+        if isinstance(item, SourceEntity) and item.kind == "hba"
+        else (source, at, item)
+        for source, at, item in recording.inventory()
+    ]
+    with patch.object(type(recording), "inventory", lambda _: items):
+        return compute(recording).tables["link"].select(entity="link:esx7/vmhba2--sw1/fc1/7", direction="read")
+
+
 @pytest.mark.parametrize(
     ("switch_speed", "host_speed", "bytes_of_full_8gfc", "negotiated"),
     [
@@ -199,14 +214,24 @@ def test_both_ends_of_a_link_run_at_the_lower_speed_that_one_of_them_names_unles
     for name, share in (("light", 0.1), ("heavy", 1.0)):
         rates = (share * counted, NOTHING)
         san.step(name, 16, read=Flow(share * ops, 16 / (share * ops)), ports={"fc1/7": rates, "fc1/1": rates})
-    recording = san.write()
-    items = [
-        (source, at, replace(item, attributes={**item.attributes, "speed_bits_per_second": host_speed}))
-        if isinstance(item, SourceEntity) and item.kind == "hba"
-        else (source, at, item)
-        for source, at, item in recording.inventory()
-    ]
-    with patch.object(type(recording), "inventory", lambda _: items):
-        rows = compute(recording).tables["link"].select(entity="link:esx7/vmhba2--sw1/fc1/7", direction="read")
+    rows = link_read(san.write(), host_speed)
     assert {row["negotiated_bits_per_second"] for row in rows} == {negotiated}
     assert None not in {row["utilisation"] for row in rows}
+
+
+@pytest.mark.parametrize("host_speed", [None, 8e9])
+def test_the_speed_that_a_host_names_at_one_time_does_not_hold_for_a_link_whose_speed_changes(
+    tmp_path: Path, host_speed: float | None
+) -> None:
+    class Falls(San):
+        def _port(self, port: Port, at: float) -> dict[str, Number]:
+            speed = 32 if at < self.steps[1].begin - 1 else 8
+            return San._port(self, replace(port, speed=speed), at)
+
+    san = Falls(tmp_path, ports=[replace(HOST_PORT, speed=32), replace(ARRAY_PORT, speed=32)])
+    for name in ("before", "after"):
+        rates = (0.5 * 850e6, NOTHING)
+        san.step(name, 16, read=Flow(3000, 16 / 3000), ports={"fc1/7": rates, "fc1/1": rates})
+    rows = link_read(san.write(), host_speed)
+    assert [row["negotiated_bits_per_second"] for row in rows] == [32e9, 8e9]
+    assert [row["utilisation"] for row in rows] == pytest.approx([0.125, 0.5], rel=0.02)

@@ -145,6 +145,12 @@ def test_what_belongs_to_other_hosts_is_in_the_consequence() -> None:
     assert "39 % of the link's bytes are not the test's." in (diagnosed("neighbour").summary.consequence or "")
 
 
+def test_a_queue_without_any_depth_is_no_prediction_for_the_depth_that_a_step_sets() -> None:
+    found = diagnosed("guest_queue").summary
+    assert found.action == "Raise the LUN queue depth"
+    assert found.gain is None
+
+
 def test_where_nothing_was_recorded_it_says_so(tmp_path: Path) -> None:
     summary = judged(San(tmp_path / "r.sanpath", leave_out={"load"}).write()).summary
     assert summary.verdict in ("No I/O of a load was recorded", "No step is long enough to be judged")

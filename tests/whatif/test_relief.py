@@ -10,13 +10,14 @@ import pytest
 
 from sanpath.catalogue.capacity import link_capacity
 from sanpath.diagnose import judge_recording
+from sanpath.facts.table import FactRow
 from sanpath.model import Scalar
 from sanpath.recording.reading.recording import Recording
 from sanpath.verdict.run_verdict import deciding
 from sanpath.whatif.ceilings import ceilings
 from sanpath.whatif.change import Change
 from sanpath.whatif.predict import Prediction, explaining, predict
-from sanpath.whatif.relief import relief
+from sanpath.whatif.relief import _next_speed, relief
 from sanpath.whatif.what_if import what_if
 from tests.scenarios.test_array_layers import LimitedSan
 from tests.scenarios.test_figures import with_figures
@@ -197,3 +198,14 @@ def test_a_link_that_others_alone_would_fill_leaves_nothing_to_predict(tmp_path:
     found = what_if(facts, judgements, ["switch_port:sw1/fc1/1.speed=4GFC"], relieve=False)
     assert [one.predicted_ops_per_second for one in found.steps] == [None] * 4
     assert all(one.unknown and one.unknown.startswith(f"others alone fill {link}") for one in found.steps)
+
+
+@pytest.mark.parametrize(("gigabits", "faster"), [(1, 10e9), (10, 25e9), (40, 100e9), (800, None)])
+def test_a_faster_ethernet_link_has_a_speed_that_exists(gigabits: float, faster: float | None) -> None:
+    row: FactRow = {
+        "technology": "ethernet",
+        "negotiated_bits_per_second": gigabits * 1e9,
+        "capacity_bytes_per_second": gigabits * 1e9 / 8,
+    }
+    found = _next_speed(row)
+    assert found == (None if faster is None else link_capacity("ethernet", faster))

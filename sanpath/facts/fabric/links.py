@@ -7,6 +7,7 @@ change.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
@@ -55,6 +56,18 @@ class SampledPort:
         speed = self.higher_speed
         capacity = link_capacity(self.technology, speed) if speed else None
         return replace(self, capacity=capacity, negotiated=speed or self.negotiated, higher_speed=None)
+
+    @property
+    def as_reported(self) -> SampledPort:
+        """The port at the speed that its switch reports."""
+        speed = self.reported_speed
+        capacity = link_capacity(self.technology, speed) if speed else None
+        return replace(self, capacity=capacity, negotiated=speed, higher_speed=None)
+
+    @property
+    def reported_speed(self) -> float | None:
+        """The speed that its switch reports, in bits per second."""
+        return self.sample.last_values.get("link_speed_bits_per_second")
 
     def windows(self, direction: Direction) -> list[tuple[float, float]]:
         """Bytes per second and length in seconds of each window."""
@@ -162,6 +175,10 @@ def link_rows(
     naa, platform = _lun_identifier(topology, loads), platform_of_hosts(topology, loads)
     counted = {(s.step, s.source, s.entity): s for s in samples.get("switch_port", ())}
     of_steps = [[p for c in cables if (p := sampled_port(topology, c, step, counted)) is not None] for step in steps]
+    # Hosts report a speed at one time, which says nothing of a link whose speed changes during the run.
+    speeds = {(p.cable.id, p.reported_speed) for ports in of_steps for p in ports}
+    changes = {cable for cable, number in Counter(cable for cable, _ in speeds).items() if number > 1}
+    of_steps = [[p.as_reported if p.cable.id in changes else p for p in ports] for ports in of_steps]
     wrong_speeds = {(p.cable.id, p.negotiated) for ports in of_steps for p in ports if p.is_faster_than_reported}
     for step, sampled in zip(steps, of_steps, strict=True):
         raised = [p.at_higher_speed if (p.cable.id, p.negotiated) in wrong_speeds else p for p in sampled]
@@ -234,11 +251,12 @@ def _speed_at_host(topology: Topology, cable: Cable, technology: Technology) -> 
 
     Both ends of a Fibre Channel link run at the same speed (FC-FS, speed negotiation). If they name different ones,
     the higher is what that end could do: some agents report the highest or configured speed of a port. Virtual
-    Ethernet ports name a speed of no meaning.
+    Ethernet ports name a speed of no meaning, as do converged adapters that name no speed of Fibre Channel.
     """
     if technology != "fibre_channel" or cable.side != "host" or _is_uplink(cable):
         return None
-    return as_number(topology.entities[cable.device].attributes.get("speed_bits_per_second"))
+    speed = as_number(topology.entities[cable.device].attributes.get("speed_bits_per_second"))
+    return speed if speed and link_capacity(technology, speed) is not None else None
 
 
 def _counts_bytes(sample: StepSamples) -> bool:
@@ -377,15 +395,15 @@ def _speed_facts(topology: Topology, port: SampledPort, paths: Sequence[IoPath])
 
 def _error_facts(port: SampledPort, direction: Direction) -> FactRow:
     """Return the facts of delayed and destroyed frames of a link, and whether its counters agree."""
-    errors = [
-        port.error_rate(f"{counter}_total") for counter in ("errors_rx", "errors_tx", "discards_rx", "discards_tx")
-    ]
+    errors = [port.error_rate(f"errors_{side}_total") for side in ("rx", "tx")]
+    discards = [port.error_rate(f"discards_{side}_total") for side in ("rx", "tx")]
     return {
         "credit_stall_ratio": port.credit_stall(direction),
         "crc_errors_per_second": port.error_rate("crc_errors_total"),
         "ends_ratio": port.ends_ratio(direction),
         "counted_ratio": port.counted_ratio(),
-        "errors_per_second": sum_of_known(errors),
+        "errors_per_second": sum_of_known([*errors, *discards]),
+        "discards_per_second": sum_of_known(discards),
     }
 
 

@@ -33,6 +33,8 @@ _KINDS = ("hba", "array_port")
 _MAX_DAMAGE_WEIGHT, _MAX_CONFIRMED_WEIGHT = 5.0, 1.0
 """Largest log-odds of loss for damaged frames, and for aborted commands in addition: sanpath's own choices, 148 to 1
 and 3 to 1. Paths that lose hardly any time to it have bad cables, too."""
+_MOSTLY_DROPPED_RATIO = 0.9
+"""Share of drops in the frames that a port loses, from which damage does not lose them: sanpath's own choice."""
 DROPS_WEIGHT = 0.7
 """Log-odds of a full link for dropped frames at a port of unknown utilisation: sanpath's own choice, 2 to 1. For loss
 as the limit they count neither way: a port that is full drops frames, and they cost little beside the wait for it."""
@@ -119,9 +121,10 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
 
 def may_overflow(row: FactRow) -> bool:
     """Whether the frames that a link loses may be those that do not fit into the buffer of a full port: an Ethernet
-    port whose utilisation is not known drops them, and none arrived damaged."""
+    port whose utilisation is not known drops them, and hardly any arrived damaged."""
     is_unknown = row["technology"] == "ethernet" and row["utilisation"] is None
-    return is_unknown and number(row, "errors_per_second") > 0 and not row["crc_errors_per_second"]
+    dropped, lost = number(row, "discards_per_second"), number(row, "errors_per_second")
+    return is_unknown and dropped > 0 and dropped >= _MOSTLY_DROPPED_RATIO * lost
 
 
 def _failed_paths(table: PlaceTable) -> Iterator[Claim]:
