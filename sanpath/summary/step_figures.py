@@ -56,10 +56,10 @@ def is_slower(diagnosis: Diagnosis, name: str) -> bool:
 def time_in_array(diagnosis: Diagnosis, step: StepResult, direction: str) -> tuple[float, float, float]:
     """Seconds of an I/O inside the array without waits for configured limits, those of such waits, and its latency.
 
-    All are 0 where the latency was not split."""
+    All are 0 where the latency was not split. What the verdict only estimates does not count."""
     for budget in diagnosis.latency_budget:
         if (budget.step, budget.direction) == (step.name, direction):
-            inside = [part for part in budget.parts if part.layer.startswith("array")]
+            inside = [part for part in budget.parts if part.layer.startswith("array") and part.how != "estimate"]
             of_limits = sum(sum(part.seconds) / 2 for part in inside if part.is_limit_wait)
             return sum(sum(part.seconds) / 2 for part in inside) - of_limits, of_limits, budget.total_seconds
     return 0.0, 0.0, 0.0
