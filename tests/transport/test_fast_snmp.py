@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -11,6 +12,7 @@ import pytest
 
 from sanpath.plugin import Cost, Snmp
 from sanpath.transport.context import LiveContext
+from sanpath.transport.snmp.cached_rows import SilentError
 from sanpath.transport.snmp.session import PysnmpSession
 from tests.transport.ber import (
     COUNTER64,
@@ -35,6 +37,8 @@ from tests.transport.snmp_sessions import (
 )
 
 pytest.importorskip("gufo.snmp", reason="gufo-snmp is not installed")
+
+from sanpath.transport.snmp.gufo import GufoClient  # noqa: E402  # needs gufo-snmp
 
 ENTRY = "1.3.6.1.2.1.31.1.1.1"
 NAME, OCTETS, SPEED = f"{ENTRY}.1", f"{ENTRY}.6", f"{ENTRY}.15"
@@ -331,6 +335,25 @@ def test_a_closed_session_can_be_asked_again() -> None:
 
     with serving(USUAL) as agent:
         assert by_both(credentials(agent.port), scene) == by_pysnmp(credentials(agent.port), scene)
+
+
+def test_a_silent_agent_gets_every_request_and_all_the_time_that_is_configured() -> None:
+    """However quickly it answered before: each time that a request is sent it has another identifier, so a late answer
+    to an earlier one is lost."""
+
+    async def scene(port: int) -> float:
+        client = GufoClient(("127.0.0.1", port), "public", timeout_seconds=0.25, retries=5, cost=cost)
+        await client.get([UPTIME])
+        agent.answering = lambda _: []
+        began = time.monotonic()
+        with pytest.raises(SilentError):
+            await client.get([UPTIME])
+        return time.monotonic() - began
+
+    cost = Cost()
+    with serving(SYSTEM) as agent:
+        assert asyncio.run(scene(agent.port)) >= 1.49
+    assert cost.requests == 1 + 6
 
 
 def test_without_gufo_a_run_has_pysnmp(monkeypatch: pytest.MonkeyPatch) -> None:

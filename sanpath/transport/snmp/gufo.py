@@ -22,7 +22,6 @@ from gufo.snmp.aio import SnmpSession
 
 from sanpath.plugin import Cost, SnmpValue
 from sanpath.transport.snmp.cached_rows import SilentError, UnclearError
-from sanpath.transport.snmp.retransmission import RetransmissionTimer
 
 T = TypeVar("T")
 
@@ -113,7 +112,7 @@ class _Session(SnmpSession):
         self, address: tuple[str, int], community: str, timeout_seconds: float, retries: int, cost: Cost
     ) -> None:
         super().__init__(*address, community=community, version=SnmpVersion.v2c, timeout=timeout_seconds)
-        self._timer, self._cost = RetransmissionTimer(timeout_seconds, retries), cost
+        self._retries, self._cost = retries, cost
         self.passed_the_end = False
         self._request: Callable[[], None] = lambda: None
 
@@ -125,16 +124,12 @@ class _Session(SnmpSession):
 
     async def _recv(self, receiver: Callable[[], T]) -> T:
         loop = asyncio.get_running_loop()
-        for attempt, wait in enumerate(self._timer.waits()):
+        for attempt in range(1 + self._retries):
             if attempt:
                 await self._send(self._request)
-            sent = loop.time()
-            deadline = sent + wait
+            deadline = loop.time() + self._timeout
             with suppress(OSError):  # includes TimeoutError; a lasting refusal is reported again to the next attempt
-                answer = await self._answer(receiver, deadline)
-                if not attempt:
-                    self._timer.note(loop.time() - sent)
-                return answer
+                return await self._answer(receiver, deadline)
             await asyncio.sleep(deadline - loop.time())
         raise SilentError
 
