@@ -38,7 +38,7 @@ from tests.transport.snmp_sessions import (
 
 pytest.importorskip("gufo.snmp", reason="gufo-snmp is not installed")
 
-from sanpath.transport.snmp.gufo import GufoClient  # noqa: E402  # needs gufo-snmp
+from sanpath.transport.snmp.gufo import GufoClient  # needs gufo-snmp
 
 ENTRY = "1.3.6.1.2.1.31.1.1.1"
 NAME, OCTETS, SPEED = f"{ENTRY}.1", f"{ENTRY}.6", f"{ENTRY}.15"
@@ -338,8 +338,8 @@ def test_a_closed_session_can_be_asked_again() -> None:
 
 
 def test_a_silent_agent_gets_every_request_and_all_the_time_that_is_configured() -> None:
-    """However quickly it answered before: each time that a request is sent it has another identifier, so a late answer
-    to an earlier one is lost."""
+    """However quickly it answered before: a request that is sent again has another identifier, so a late answer to
+    the earlier one is lost."""
 
     async def scene(port: int) -> float:
         client = GufoClient(("127.0.0.1", port), "public", timeout_seconds=0.25, retries=5, cost=cost)

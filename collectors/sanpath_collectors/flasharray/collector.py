@@ -40,7 +40,7 @@ _MAX_PERIOD_MILLISECONDS = 3_600_000
 the finest history of REST 1 covers an hour."""
 _MAX_AGE_US = 30_000_000  # the time of an older newest sample, or of one in the future, comes from another clock
 _KEPT_US = 300_000_000
-"""How long answers of an inventory are used again while the array is too busy: until the next one is due."""
+"""How long the answers of an inventory that the array refused midway are used again: until the next one is due."""
 
 
 class FlashArray(Collector[FlashArrayConfig]):
@@ -67,9 +67,8 @@ class FlashArray(Collector[FlashArrayConfig]):
         self._newest_seen_us = 0  # on the recorder's clock
         self._detail = LessOften(config.detail_seconds, config.every_seconds)
         self._busy_until = 0
-        self._was_busy = False
-        self._answers: dict[str, list[parse.Entry]] = {}
-        self._answered_us = 0
+        self._kept: dict[str, list[parse.Entry]] = {}
+        self._kept_since_us = 0
 
     async def open(self, ctx: Context) -> None:
         """Log in. Leaves nothing open on failure. Sends no request while a busy array has asked to wait."""
@@ -135,35 +134,35 @@ class FlashArray(Collector[FlashArrayConfig]):
     async def inventory(self, ctx: Context) -> AsyncIterator[SourceEntity | SourceLink]:
         """Yield array, controllers and ports, hosts with their initiators, volumes, and connections."""
         now_us = ctx.clock.now_us()
-        if not self._was_busy or now_us - self._answered_us > _KEPT_US:
-            self._answers, self._answered_us = {}, now_us
-        self._was_busy = False
-        array = _first(await self._once(ctx, "arrays"))
+        answers, self._kept = self._kept, {}
+        if not answers or now_us - self._kept_since_us > _KEPT_US:
+            answers, self._kept_since_us = {}, now_us
+        array = _first(await self._once(ctx, answers, "arrays"))
         self._array = parse.name(array) or self.config.name
         self._total_includes_queue = total_includes_queue_time(parse.text(array, "version"))
         self._space["array"] = parse.space([array | {"name": self._array}])
-        controllers = await self._once(ctx, "controllers")
+        controllers = await self._once(ctx, answers, "controllers")
         yield inventory.array(array | {"name": self._array}, parse.text(_first(controllers), "model"))
         for item in inventory.controllers(controllers, self._array):
             yield item
         self._pending += self._watch.controllers(controllers, ctx.clock.now_us())
-        self._pending += self._watch.hardware(await self._once(ctx, "hardware"), ctx.clock.now_us())
-        ports = await self._once(ctx, "ports")
+        self._pending += self._watch.hardware(await self._once(ctx, answers, "hardware"), ctx.clock.now_us())
+        ports = await self._once(ctx, answers, "ports")
         self._ports = {parse.name(port).upper() for port in ports}
-        for item in inventory.ports(ports, await self._once(ctx, "network-interfaces"), self._array):
+        for item in inventory.ports(ports, await self._once(ctx, answers, "network-interfaces"), self._array):
             yield item
         hosts = set()
-        for item in inventory.hosts(await self._once(ctx, "hosts")):
+        for item in inventory.hosts(await self._once(ctx, answers, "hosts")):
             if isinstance(item, SourceEntity) and item.kind == "host":
                 hosts.add(item.local_id)
             yield item
-        volumes = await self._once(ctx, "volumes")
+        volumes = await self._once(ctx, answers, "volumes")
         self._space["volume"] = parse.space(volumes)
-        groups = await self._once(ctx, "volume-groups") if inventory.use_volume_groups(volumes) else []
+        groups = await self._once(ctx, answers, "volume-groups") if inventory.use_volume_groups(volumes) else []
         for item in inventory.volumes(volumes, self._array, groups):
             yield item
         self._connected = set()
-        for link in inventory.connections(await self._once(ctx, "connections"), hosts):
+        for link in inventory.connections(await self._once(ctx, answers, "connections"), hosts):
             self._connected |= {link.from_end[1], link.to_end[1]}
             yield link
 
@@ -284,12 +283,17 @@ class FlashArray(Collector[FlashArrayConfig]):
             self._pending.append(warning(ctx.clock.now_us(), "endpoint-closed", text))
             return []
 
-    async def _once(self, ctx: Context, endpoint: str) -> list[parse.Entry]:
-        """Return the items of an endpoint of the inventory: those that it has answered already if the array was too
-        busy since. A busy array that has to begin again with every refusal never comes to an end."""
-        if endpoint not in self._answers:
-            self._answers[endpoint] = await self._items(ctx, endpoint)
-        return self._answers[endpoint]
+    async def _once(self, ctx: Context, answers: dict[str, list[parse.Entry]], endpoint: str) -> list[parse.Entry]:
+        """Return the items of an endpoint of the inventory: those among its answers so far, else asked now. If the
+        array is too busy, the answers are kept for the next attempt: else an array that refuses now and then is never
+        read to the end. Those of an inventory that came to its end are not used again."""
+        if endpoint not in answers:
+            try:
+                answers[endpoint] = await self._items(ctx, endpoint)
+            except BusyError:
+                self._kept = answers
+                raise
+        return answers[endpoint]
 
     async def _ask(self, ctx: Context, endpoint: str, params: Mapping[str, str] | None = None) -> list[parse.Entry]:
         if self._session is None:
@@ -302,7 +306,6 @@ class FlashArray(Collector[FlashArrayConfig]):
 
     def _note_wait(self, ctx: Context, error: BaseException) -> None:
         if isinstance(error, BusyError):
-            self._was_busy = True
             self._busy_until = ctx.clock.now_us() + int(error.wait_seconds * 1e6)
 
 

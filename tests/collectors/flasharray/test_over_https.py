@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -15,7 +15,7 @@ from aiohttp import web
 from pydantic import SecretStr
 
 from sanpath.errors import Failure
-from sanpath.plugin import CollectorError, Cost, Item, Rows, SourceEntity
+from sanpath.plugin import CollectorError, Cost, Event, Item, Rows, SourceEntity
 from sanpath.recording.writing.clock import RecorderClock
 from sanpath.transport.context import LiveContext
 from sanpath_collectors.flasharray.collector import FlashArray
@@ -188,6 +188,32 @@ def test_a_certificate_that_nobody_vouches_for_is_refused(tmp_path: Path) -> Non
     assert Site(tmp_path).run(use) is Failure.MISCONFIGURED
 
 
+Answer = Callable[[web.Request], Awaitable[web.Response]]
+
+
+@asynccontextmanager
+async def answering(folder: Path, answer: Answer) -> AsyncIterator[tuple[FlashArray, LiveContext, MovableClock]]:
+    """A server that answers every request so, and a collector that reads it."""
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", answer)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=server_context(folder / "ca.pem")).start()
+    host, port = runner.addresses[0][:2]
+    config = FlashArrayConfig(
+        name="fa1",
+        collector="flasharray",
+        host=f"{host}:{port}",
+        api_token=SecretStr(TOKEN),
+        ca_file=folder / "ca.pem",
+    )
+    clock = MovableClock()
+    try:
+        yield FlashArray(config), LiveContext(clock, Cost()), clock
+    finally:
+        await runner.cleanup()
+
+
 def test_an_array_that_asks_to_wait_is_left_alone(tmp_path: Path) -> None:
     """It gets neither a login nor anything else before the time that it named."""
     asked: list[str] = []
@@ -199,28 +225,13 @@ def test_an_array_that_asks_to_wait_is_left_alone(tmp_path: Path) -> None:
         return web.json_response({"errors": [{"message": "Busy."}]}, status=429, headers={"RateLimit-Reset": "30"})
 
     async def use() -> list[str]:
-        app = web.Application()
-        app.router.add_route("*", "/{path:.*}", answer)
-        runner = web.AppRunner(app)
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=server_context(tmp_path / "ca.pem")).start()
-        host, port = runner.addresses[0][:2]
-        config = FlashArrayConfig(
-            name="fa1",
-            collector="flasharray",
-            host=f"{host}:{port}",
-            api_token=SecretStr(TOKEN),
-            ca_file=tmp_path / "ca.pem",
-        )
-        clock = MovableClock()
-        array, context = FlashArray(config), LiveContext(clock, Cost())
         reported = []
-        for seconds in (0, 10, 19.7, 5.3):
-            clock.us += round(seconds * 1e6)
-            with pytest.raises(CollectorError) as failed:
-                await array.open(context)
-            reported.append(f"{failed.value.failure.value}: {failed.value}")
-        await runner.cleanup()
+        async with answering(tmp_path, answer) as (array, context, clock):
+            for seconds in (0, 10, 19.7, 5.3):
+                clock.us += round(seconds * 1e6)
+                with pytest.raises(CollectorError) as failed:
+                    await array.open(context)
+                reported.append(f"{failed.value.failure.value}: {failed.value}")
         return reported
 
     first, second, late, third = asyncio.run(use())
@@ -245,32 +256,55 @@ def test_an_array_that_refuses_now_and_then_is_read_all_the_same(tmp_path: Path,
         return web.json_response({"items": [name] if name else []}, headers={"x-auth-token": "session"})
 
     async def use() -> tuple[int, list[str]]:
-        app = web.Application()
-        app.router.add_route("*", "/{path:.*}", answer)
-        runner = web.AppRunner(app)
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=server_context(tmp_path / "ca.pem")).start()
-        host, port = runner.addresses[0][:2]
-        config = FlashArrayConfig(
-            name="fa1",
-            collector="flasharray",
-            host=f"{host}:{port}",
-            api_token=SecretStr(TOKEN),
-            ca_file=tmp_path / "ca.pem",
-        )
-        clock = MovableClock()
-        array, context = FlashArray(config), LiveContext(clock, Cost())
-        for attempt in range(1, 20):
-            clock.us += 3_000_000
-            with suppress(CollectorError):
-                await array.open(context)
-                found = [item async for item in array.inventory(context)]
-                await array.close()
-                await runner.cleanup()
-                return attempt, [item.kind for item in found if isinstance(item, SourceEntity)]
-        await runner.cleanup()
+        async with answering(tmp_path, answer) as (array, context, clock):
+            for attempt in range(1, 20):
+                clock.us += 3_000_000
+                with suppress(CollectorError):
+                    await array.open(context)
+                    found = [item async for item in array.inventory(context)]
+                    await array.close()
+                    return attempt, [item.kind for item in found if isinstance(item, SourceEntity)]
         return 0, []
 
     attempts, kinds = asyncio.run(use())
     assert attempts
     assert "array" in kinds
+
+
+@pytest.mark.parametrize("busy_for", ["a poll", "a login"])
+def test_what_a_complete_inventory_had_is_asked_again(tmp_path: Path, busy_for: str) -> None:
+    """Only an inventory that was refused midway goes on with its answers. Controllers fail over."""
+    state: dict[str, Any] = {"busy": False, "volumes": ["v1"], "modes": ["primary", "secondary"]}
+
+    async def answer(request: web.Request) -> web.Response:
+        if state["busy"]:
+            return web.json_response({"errors": [{"message": "Busy."}]}, status=503)
+        if request.path == "/api/api_version":
+            return web.json_response({"version": ["2.26"]})
+        items = {
+            "arrays": [{"name": "fa1"}],
+            "volumes": [{"name": name, "id": name, "serial": name} for name in state["volumes"]],
+            "controllers": [{"name": f"CT{n}", "mode": mode} for n, mode in enumerate(state["modes"])],
+        }
+        found = items.get(request.path.rpartition("/")[2], [])
+        return web.json_response({"items": found}, headers={"x-auth-token": "session"})
+
+    async def use() -> tuple[list[str], list[str]]:
+        async with answering(tmp_path, answer) as (array, context, clock):
+            await array.open(context)
+            assert [item async for item in array.inventory(context)]
+            state.update(busy=True, volumes=["v1", "v2"], modes=["secondary", "primary"])
+            with pytest.raises(CollectorError):
+                await (polled(array, context) if busy_for == "a poll" else array.open(context))
+            state["busy"] = False
+            clock.us += 40_000_000
+            await array.open(context)
+            again = [item async for item in array.inventory(context)]
+            items = await polled(array, context)
+            await array.close()
+        volumes = [item.local_id for item in again if isinstance(item, SourceEntity) and item.kind == "volume"]
+        return volumes, [item.name for item in items if isinstance(item, Event)]
+
+    volumes, events = asyncio.run(use())
+    assert volumes == ["v1", "v2"]
+    assert "controller-failover" in events
