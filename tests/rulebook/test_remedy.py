@@ -202,3 +202,18 @@ def test_the_make_changes_nothing_but_how_it_is_done() -> None:
         [fix for fix in made_for(make) if "switch_make" not in fix.only_if] for make in ("cisco", "brocade", None)
     ]
     assert others[0] == others[1] == others[2]
+
+
+@pytest.mark.parametrize("driver", ["qlnativefc", "lpfc", "nfnic", None])
+@pytest.mark.parametrize("platform", ["esxi", "linux", "windows"])
+def test_the_queue_of_a_namespace_is_no_scsi_queue(platform: str, driver: str | None) -> None:
+    """Parameters of drivers and devices for the depth of a LUN's queue do nothing for NVMe."""
+    row: dict[str, FactValue] = {"platform": platform, "driver": driver, "command_window_limits": False}
+    row |= {"depth_lowered": False, "deeper_queue_depth": "128"}
+
+    def commands(nvme: bool) -> list[str]:
+        fixes = remedy.applicable_remedies(find_rule(load_rulebook(), "lun-queue-limits").fix, [{**row, "nvme": nvme}])
+        return [command for fix in fixes for command in fix.commands]
+
+    assert commands(nvme=False)
+    assert not commands(nvme=True)
