@@ -11,6 +11,7 @@ from sanpath.facts.facts import Facts
 from sanpath.facts.host.machines import _other_ports_full
 from sanpath.facts.table import FactRow
 from sanpath.model import Scalar, SourceEntity, SourceLink
+from sanpath.rulebook.remedy import applicable_remedies
 from sanpath.rulebook.rule_files import load_rulebook
 from sanpath.topology.resolve import resolve
 from tests.support.esx_san import DEVICE, EsxSan, over_first_path
@@ -130,28 +131,32 @@ def test_the_payload_that_a_hypervisor_counts_fills_the_link_of_the_adapter(
 
 
 @pytest.mark.parametrize(
-    ("filled", "expected"),
+    ("others", "expected"),
     [
-        ((0.99, 0.98), True),
-        ((0.99, 0.4), False),
-        ((0.99, None), None),  # not read
-        ((0.99, None, 0.4), False),
-        ((0.99,), None),  # the only one
+        ({"fibre_channel": 0.98}, True),
+        ({"fibre_channel": 0.4}, False),
+        ({"fibre_channel": None}, None),  # not read
+        ({"fibre_channel": None, None: 0.4}, False),
+        ({None: None}, None),  # may be of this technology
+        ({"ethernet": 0.1}, True),  # the only one
+        ({}, True),  # the only one
     ],
 )
 def test_i_os_are_spread_over_other_ports_only_where_one_has_room(
-    filled: tuple[float | None, ...], expected: bool | None
+    others: dict[str | None, float | None], expected: bool | None
 ) -> None:
-    names = [f"esx7/vmhba{number}" for number in range(len(filled))]
     machine = SourceEntity("host", "esx7", "esx7", {"name": ("esx7",)})
     found: list[tuple[str, int, SourceEntity | SourceLink]] = [("h", 0, machine)]
-    for name in names:
-        found.append(("h", 0, SourceEntity("hba", name, name, {}, {"technology": "fibre_channel"})))
+    uses: dict[str, FactRow] = {}
+    for number, (technology, ratio) in enumerate([("fibre_channel", 0.99), *others.items()]):
+        name = f"esx7/vmhba{number}"
+        found.append(("h", 0, SourceEntity("hba", name, name, {}, {"technology": technology})))
         found.append(("h", 0, SourceLink("attached_to", ("hba", name), ("host", "esx7"), "sysfs")))
-    uses = {f"hba:{name}": {"filled_ratio_read": ratio} for name, ratio in zip(names, filled, strict=True)}
+        uses[f"hba:{name}"] = {"filled_ratio_read": ratio}
     assert _other_ports_full(resolve(found), "hba:esx7/vmhba0", uses, "read") is expected
     (rule,) = (rule for rule in load_rulebook() if rule.id == "initiator-port-full")
-    assert rule.fix[0].only_if == {"other_ports_full": False}
+    fixes = applicable_remedies(rule.fix, [{"other_ports_full": expected}])
+    assert ("Spread" in str(fixes[0].action)) == (expected is not True)
 
 
 def test_pcie_lanes_are_compared_with_the_port(tmp_path: Path) -> None:

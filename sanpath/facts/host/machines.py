@@ -124,16 +124,20 @@ def initiator_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[F
 def _other_ports_full(
     topology: Topology, port: str, uses: Mapping[str, Mapping[str, FactValue]], direction: str
 ) -> bool | None:
-    """Return whether all other ports of the host of this technology are full as well in a direction. None: there is
-    none, or it is not known. `uses`: those of each port of the host that is read."""
-    technology = topology.entities[port].attributes.get("technology")
-    ports = (each for host in topology.related(port, "attached_to", "host") for each in _ports(topology, host))
-    others = [each for each in ports if each != port]
-    alike = [each for each in others if topology.entities[each].attributes.get("technology") == technology]
+    """Return whether no other port of the host of this technology has room in a direction: all of them are full as
+    well, or there is none. None: not known. `uses`: those of each port of the host that is read."""
+    hosts = topology.related(port, "attached_to", "host")
+    technologies = {
+        each: topology.entities[each].attributes.get("technology")
+        for host in hosts
+        for each in _ports(topology, host)
+    }
+    own = technologies.pop(port, None)
+    alike = [each for each, technology in technologies.items() if None in (own, technology) or own == technology]
     filled = [as_number(uses.get(each, {}).get(f"filled_ratio_{direction}")) for each in alike]
     if any(ratio is not None and ratio < _FULL_PORT_RATIO for ratio in filled):
         return False
-    return None if not filled or None in filled else True
+    return None if not hosts or None in filled else True
 
 
 def _ports(topology: Topology, host: str) -> list[str]:
