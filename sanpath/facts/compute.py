@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from concurrent.futures import Executor
 from dataclasses import replace
 
@@ -21,6 +21,7 @@ from sanpath.facts.host.machines import host_rows, initiator_rows
 from sanpath.facts.host.multipath import multipath_rows
 from sanpath.facts.host.plane_rows import plane_rows
 from sanpath.facts.host.port_units import correct_port_units
+from sanpath.facts.host.queue_depths import set_depths
 from sanpath.facts.host.split_directions import split_by_devices
 from sanpath.facts.host.tested_machines import under_test
 from sanpath.facts.host.virtual_disks import virtual_disk_rows
@@ -90,7 +91,8 @@ def _facts(recording: Recording, inputs: FactInputs, sampled_steps: SampledSteps
     by_hand = manual_figures(topology, steps, loads, samples, events)
     known: Samples = {**samples, **by_hand.samples}
     placements = vm_placements(inputs.inventory, topology, steps)
-    tables = _joined([_tables(placement, loads, known, clocks, events) for placement in placements])
+    set_to = set_depths(inputs.inventory, topology)
+    tables = _joined([_tables(placement, loads, known, clocks, events, set_to) for placement in placements])
     judged = judged_sides(topology, loads, tables)
     tables |= {
         "controller": FactTable(
@@ -146,8 +148,10 @@ def _tables(
     all_samples: Samples,
     clocks: Mapping[str, Mapping[str, str | None]],
     events: SourceEvents,
+    set_to: Mapping[str, Set[float]],
 ) -> dict[str, FactTable]:
-    """Compute the tables of the steps in which every virtual machine ran on the same host."""
+    """Compute the tables of the steps in which every virtual machine ran on the same host. `set_to`: see
+    `set_depths`."""
     topology, steps, names = placement.topology, placement.steps, {step.name for step in placement.steps}
     loads = [load for load in all_loads if load.step in names]
     samples = {
@@ -171,7 +175,7 @@ def _tables(
         "tcp_connection": tcp_connection_rows(topology, loads, samples.get("tcp_connection", ())),
         "array_port": array_port_rows(topology, steps, samples.get("array_port", ())),
         "array_front": with_ports_in_paths(front_end_rows(topology, steps, loads, links), multipath),
-        "device": device_rows(topology, tested),
+        "device": device_rows(topology, tested, set_to),
         "multipath": multipath,
         "host": host_rows(topology, tested),
         "initiator": initiator_rows(topology, tested),

@@ -15,7 +15,8 @@ from sanpath.rulebook.remedy import applicable_remedies
 from sanpath.rulebook.rule_files import load_rulebook
 from sanpath.topology.resolve import resolve
 from tests.support.esx_san import DEVICE, EsxSan, over_first_path
-from tests.support.san import San
+from tests.support.recording import RecordingBuilder
+from tests.support.san import NAA, Flow, San
 from tests.support.stories import X, computed, guest_queue, mixed
 
 HBA = "hba:esx7/vmhba2"
@@ -57,6 +58,24 @@ def test_what_the_hypervisor_says_of_the_same_lun(tmp_path: Path) -> None:
     assert (found["competing_limit"], found["virtual_machines"], found["platform"]) == (16, 1, "esxi")
     assert found["depth_lowered"], "32 of the 64 that are set"
     assert found["deeper_queue_depth"] == "128", "as text, for commands"
+
+
+@pytest.mark.parametrize(("depth", "lowered"), [(16, True), (32, None), (128, False)])
+def test_a_depth_that_was_set_during_the_run_was_not_lowered_before(
+    tmp_path: Path, depth: int, lowered: bool | None
+) -> None:
+    """Set to 32, and raised to 128 at some time before this was read."""
+
+    class Raised(EsxSan):
+        def _configuration(self, out: RecordingBuilder) -> None:
+            out.entity("vc", "lun", f"esx7/{NAA}", attributes={"queue_depth": 32})
+            EsxSan._configuration(self, out)
+
+    counted = {"lun": {"in_flight": 30, "queue_depth": depth}}
+    san = Raised(tmp_path, counted=counted, lun={"queue_depth": 128})
+    san.step("t128", 128, read=Flow(X, 128 / X))
+    found = row(compute(san.write()), "device", DEVICE)
+    assert found["depth_lowered"] is lowered
 
 
 def test_a_device_of_which_nothing_is_known_has_no_row(tmp_path: Path) -> None:

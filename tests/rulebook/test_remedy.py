@@ -212,7 +212,9 @@ def test_the_queue_of_a_namespace_is_no_scsi_queue(platform: str, driver: str | 
     row |= {"depth_lowered": False, "deeper_queue_depth": "128"}
 
     def commands(nvme: bool) -> list[str]:
-        fixes = remedy.applicable_remedies(find_rule(load_rulebook(), "lun-queue-limits").fix, [{**row, "nvme": nvme}])
+        fixes = remedy.applicable_remedies(
+            find_rule(load_rulebook(), "lun-queue-limits").fix, [{**row, "nvme": nvme}]
+        )
         return [command for fix in fixes for command in fix.commands]
 
     assert commands(nvme=False)

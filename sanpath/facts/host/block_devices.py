@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 from sanpath.facts.host.local_drives import local_drives
-from sanpath.facts.host.queue_depths import requests_held, virtual_machines_on, with_command_windows
+from sanpath.facts.host.queue_depths import is_lowered, requests_held, virtual_machines_on, with_command_windows
 from sanpath.facts.host.tested_machines import (
     UnderTest,
     as_bool,
@@ -32,15 +32,14 @@ _MADE_OF_OTHERS = ("md", "other dm", "loop")
 _LEAST_DEEPER, _LARGEST_DEPTH = 128, 256
 """Smallest queue depth that is worth a restart: sanpath's own choice, twice to four times the drivers' defaults; and
 the largest that ESXi takes for a device of several virtual machines (`esxcli storage core device set -O`)."""
-_LOWERED_RATIO = 0.95
-"""Ratio of the depth in a step to the depth that is set, below which the host has lowered it: a mean over a step with
-a change is between both."""
 _SETTINGS = ("queue_depth", "nr_requests", "scheduler", "partition_offset_bytes")
 
 
-def device_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[FactRow]:
+def device_rows(
+    topology: Topology, steps: Sequence[UnderTest], set_to: Mapping[str, Set[float]]
+) -> Iterator[FactRow]:
     """Yield one row for each block device and step, in the direction of the main load. Unknown devices have no
-    row."""
+    row. `set_to`: see `set_depths`."""
     for step in steps:
         local = {drive for device in step.devices for drive in local_drives(topology, [device])}
         for lun in step.devices:
@@ -72,7 +71,7 @@ def device_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[Fact
                 "depth_read": depth is not None,
                 "queue_filled_ratio": flying / depth if flying is not None and depth else None,
                 "queue_filled_most_ratio": most / depth if most is not None and depth else None,
-                "depth_lowered": _is_lowered(gauge(samples, "queue_depth"), as_number(attributes.get("queue_depth"))),
+                "depth_lowered": is_lowered(gauge(samples, "queue_depth"), set_to.get(lun, frozenset())),
                 "held_ratio": flying / step.load.in_flight_measured
                 if flying is not None and len(step.devices) == 1 and step.load.in_flight_measured
                 else None,
@@ -130,11 +129,6 @@ def _deeper(depth: float | None) -> str | None:
     if depth is None or depth >= _LARGEST_DEPTH:
         return None
     return str(int(min(_LARGEST_DEPTH, max(_LEAST_DEEPER, 2 * depth))))
-
-
-def _is_lowered(depth: float | None, set_depth: float | None) -> bool | None:
-    """Return whether the host allows clearly fewer I/Os now than it is set to allow. None: one of both is unknown."""
-    return None if depth is None or set_depth is None else depth < _LOWERED_RATIO * set_depth
 
 
 def _driver(topology: Topology, lun: str) -> str | None:

@@ -2,14 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Set
 
 from sanpath.facts.host.tested_machines import as_number
+from sanpath.model import SourceEntity
 from sanpath.topology.paths import machines_of, root_of
 from sanpath.topology.topology import Topology
+from sanpath.topology.vm_moves import Report
 
 _DEPTH_ERROR = 0.05
 """Relative error of a mean number of I/Os in flight."""
+_LOWERED_RATIO = 0.95
+"""Ratio of the depth in a step to the depth that is set, below which the host has lowered it: a mean over a step with
+a change is between both."""
+
+
+def set_depths(reports: Iterable[Report], topology: Topology) -> dict[str, set[float]]:
+    """Return block device → every queue depth that it was set to during the recording, as reported."""
+    result: dict[str, set[float]] = defaultdict(set)
+    for source, _, item in reports:
+        if isinstance(item, SourceEntity) and item.kind == "lun":
+            depth = as_number(item.attributes.get("queue_depth"))
+            if depth is not None and (lun := topology.known_as.get((source, item.kind, item.local_id))) is not None:
+                result[lun].add(depth)
+    return result
+
+
+def is_lowered(depth: float | None, set_to: Set[float]) -> bool | None:
+    """Return whether the host allows clearly fewer I/Os in a step than it is set to allow. `set_to`: the depths to
+    which the device was set during the recording; which of them when is not known. None: not known.
+
+    >>> is_lowered(32, {64}), is_lowered(64, {64}), is_lowered(32, {32, 128}), is_lowered(16, {32, 128})
+    (True, False, None, True)
+    """
+    if depth is None:
+        return None
+    answers = {depth < _LOWERED_RATIO * each for each in set_to}
+    return answers.pop() if len(answers) == 1 else None
 
 
 def hypervisor_slots(
