@@ -67,8 +67,6 @@ _MAX_ONE_OF_SEVERAL_WEIGHT = 4.0
 """Largest weight of one device's full slots if I/Os wait above several devices: sanpath's own choice, 55 to 1."""
 _VALUES = 200
 """Values of a range of I/Os that are weighed: more change the weight by less than a tenth."""
-_MOSTLY_TIMED_RATIO = 0.5
-"""Share of a wait that the host's own clock of a queue shows, from which I/Os wait in that queue."""
 _AS_FULL_RATIO = 0.9
 """Share of its slots in use from which a queue may be full: two standard errors of their number below all of them."""
 _MIN_SLOTS_WEIGHT = -3.0
@@ -108,12 +106,13 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
 
 
 def _in_series(table: PlaceTable) -> dict[int, tuple[str, ...]]:
-    """Index of each queue that has as many slots as another queue on the way of the same I/Os → the entities of both.
+    """Index of each queue that has as many slots as another queue on the way of the same I/Os → the entities of all
+    that are full together, from the load down.
 
-    Both are full: I/Os wait above the upper one, which admits as many as the lower one has slots. More slots in one
-    of them gain nothing; they limit together.
+    Both of a pair are full: I/Os wait above the upper one, which admits as many as the lower one has slots. More
+    slots in one of them gain nothing; they limit together, and together with all that one of them limits with.
     """
-    series: dict[int, tuple[str, ...]] = {}
+    together: dict[int, frozenset[int]] = {}
     queues = [(index, each, each.queue) for index, each in enumerate(table.segments) if each.queue is not None]
     for position, (low, segment, lower) in enumerate(queues):
         slots = segment.slots or 0.0
@@ -124,8 +123,10 @@ def _in_series(table: PlaceTable) -> dict[int, tuple[str, ...]]:
             if has_free_slots or upper.entity == lower.entity or not is_held_back(upper, table.load):
                 continue
             if _has_slots_above(table, upper) and abs(upper.held - slots) <= 2 * DEPTH_ERROR * slots:
-                series[high] = series[low] = (upper.entity, lower.entity)
-    return series
+                joined = together.get(high, frozenset({high})) | together.get(low, frozenset({low}))
+                together |= dict.fromkeys(joined, joined)
+    names = {index: queue.entity for index, _, queue in queues}
+    return {index: tuple(dict.fromkeys(names[each] for each in sorted(together[index]))) for index in together}
 
 
 def waiting_below(table: PlaceTable, slots: float) -> Iterator[Evidence]:
@@ -233,8 +234,6 @@ def _slots_evidence(table: PlaceTable, segment: LatencySegment, queue: HostQueue
         # It may admit fewer I/Os than its depth. A number smaller than any queue admits is even less probable.
         least = _MIN_SLOTS_WEIGHT + min(0.0, full_queue_weight(segment.filled_ratio * segment.slots))
         weight = min(most, max(least, slots_weight(segment.filled_ratio, queue)))
-        if weight < _DEPTH_UNKNOWN_WEIGHT and is_timed_in_queue(table, queue):
-            words, weight = f"{words}, and I/Os wait for one by the host's own clock", _DEPTH_UNKNOWN_WEIGHT
         yield Evidence(words, weight, about_slots=True)
     else:
         words = f"{below:.1f} I/Os are below it on average, and its queue depth is not measured"
@@ -245,16 +244,6 @@ def _slots_evidence(table: PlaceTable, segment: LatencySegment, queue: HostQueue
     yield from other_steps_evidence(table, queue)
     if segment is table.segments[0] and table.facts.row_of(table.load)["engine_serialises"]:
         yield Evidence("the engine of the load sends its I/Os one after another", _SERIALISED_WEIGHT)
-
-
-def is_timed_in_queue(table: PlaceTable, queue: HostQueue) -> bool:
-    """Whether the host itself times most of the wait in the queue of the device (QAVG of ESXi), and no queue of an
-    adapter below is full: then the device admits fewer I/Os than its depth, as for competing virtual machines."""
-    rows = table.rows("device", entity=queue.entity)
-    timed = max((number(row, "queue_seconds") for row in rows), default=0.0)
-    adapters = table.rows("initiator")
-    is_full = any(number(row, "queue_filled_ratio") >= _AS_FULL_RATIO for row in adapters)
-    return not is_full and timed >= _MOSTLY_TIMED_RATIO * queue.wait_seconds > 0
 
 
 def slots_weight(filled_ratio: float, queue: HostQueue) -> float:

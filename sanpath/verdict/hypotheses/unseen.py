@@ -12,7 +12,6 @@ from sanpath.units import counted, duration
 from sanpath.verdict.evidence.tail import tail_weight
 from sanpath.verdict.hypotheses.claim import UNREAD, Claim, Evidence, conclusion_of
 from sanpath.verdict.hypotheses.drives import SLOW_RATIO, drives_of_load, times_of_peers
-from sanpath.verdict.hypotheses.queues import is_timed_in_queue
 from sanpath.verdict.hypotheses.tcp_windows import reports_windows
 from sanpath.verdict.hypotheses.unread_queues import (
     below_last_clock,
@@ -194,9 +193,7 @@ def _above_the_device(table: PlaceTable) -> Iterator[Claim]:
     for index, segment in enumerate(table.segments):
         queue = segment.queue
         if queue is None or (
-            index
-            and not works_on_ios(table.facts, queue)
-            and (not waits_with_free_slots(table, segment) or is_timed_in_queue(table, queue))
+            index and not (works_on_ios(table.facts, queue) or waits_with_free_slots(table, segment))
         ):
             continue
         machine = _machine(table, queue)
