@@ -170,16 +170,28 @@ def _flush_words(step: StepResult) -> str:
 
 
 def _also_saturated(first: Bottleneck) -> str:
-    """Words for links, or a queue in series, that are also saturated; "" for none. Relieving only one of them gains
+    """Words for links, or queues in series, that are also saturated; "" for none. Relieving only one of them gains
     next to nothing."""
-    in_series = [each for each in first.coincident if each.partition(":")[0] != first.kind]
+    in_series = [each for each in first.coincident if _level(each) != _level(first.entity)]
     if first.kind in QUEUES and in_series:
-        return f"{readable(in_series[0])} is full as well: relieve both"
+        names = join_names([readable(each) for each in in_series])
+        are, all_of_them = ("is", "both") if len(in_series) == 1 else ("are", "all")
+        return f"{names} {are} full as well: relieve {all_of_them}"
     if first.kind != "link" or not first.coincident:
         return ""
     if len(first.coincident) == 1:
         return f"{readable(first.coincident[0])} is saturated as well: relieve both"
     return f"{len(first.coincident)} more links are saturated as well: relieve all"
+
+
+def _level(queue: str) -> tuple[str, str]:
+    """The kind and the machine of a queue. Queues of one level are parallel: an I/O passes one of them.
+
+    >>> _level("lun:sqlvm1/sda") == _level("lun:sqlvm1/sdb"), _level("lun:sqlvm1/sda") == _level("lun:esx7/naa.61")
+    (True, False)
+    """
+    kind, _, name = queue.partition(":")
+    return kind, name.partition("/")[0]
 
 
 def _without_credit(diagnosis: Diagnosis, first: Bottleneck) -> str:

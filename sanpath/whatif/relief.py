@@ -11,7 +11,7 @@ from sanpath.diagnosis.model import Bottleneck
 from sanpath.facts.facts import Facts
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, number
-from sanpath.units import count
+from sanpath.units import count, join_names
 from sanpath.verdict.model import Judgement
 from sanpath.whatif.ceilings import Ceiling, technology_of, unknown_spread_reason
 from sanpath.whatif.change import Change, Policy
@@ -50,7 +50,9 @@ def relief(facts: Facts, judgement: Judgement, ceiling: Ceiling | None) -> tuple
         case "link":
             return _links(facts, judgement, bottleneck)
         case "lun" | "vdisk":
-            return Change(slots={bottleneck.entity: float("inf")}), f"{bottleneck.entity} lets all I/Os through"
+            queues = bottleneck.elements
+            words = f"{join_names(queues)} {'lets' if len(queues) == 1 else 'let'} all I/Os through"
+            return Change(slots=dict.fromkeys(queues, float("inf"))), words
         case "path_policy" if bottleneck.coincident:
             rows = facts.tables["multipath"].select(step=load.step)
             luns = [str(row["entity"]) for row in rows if row["policy"] in (None, *IN_TURN_POLICIES)]

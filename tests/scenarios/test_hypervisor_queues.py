@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from sanpath.facts.compute import compute
 from sanpath.facts.table import number
 from sanpath.model import Column, Scalar, Table
 from sanpath.recording.reading.recording import Recording
+from sanpath.summary.consequence import consequence
 from tests.support.recording import Number, RecordingBuilder
 from tests.support.san import ARRAY_PORT, HOST_PORT, KIB, NAA, AtArray, Flow, San
 from tests.support.stories import COUNTED, NOTHING, X, fast, judged
@@ -41,7 +42,7 @@ class EsxQueue(San):
     `at_vdisk`: step → latency of its virtual disk in seconds; `depth`: of the LUN's queue, None: not told; `others`:
     step → I/Os of other virtual machines on the LUN for one of the test; `lun`: attributes of the LUN; `neighbour`:
     another virtual machine has a disk on it; `sioc`: step → what Storage I/O Control leaves of its slots; `qavg`:
-    step → QAVG in milliseconds."""
+    step → QAVG in milliseconds; `controller`: type of the virtual disk's SCSI controller, None: not told."""
 
     milliseconds: dict[str, tuple[int, int]] = field(default_factory=dict)
     at_vdisk: dict[str, float] = field(default_factory=dict)
@@ -51,6 +52,7 @@ class EsxQueue(San):
     neighbour: bool = False
     sioc: dict[str, int] = field(default_factory=dict)
     qavg: dict[str, int] = field(default_factory=dict)
+    controller: str | None = None
 
     def _configuration(self, out: RecordingBuilder) -> None:
         San._configuration(self, out)
@@ -59,7 +61,8 @@ class EsxQueue(San):
         out.entity("vc", "host", "esx7", ids={"name": ("esx7",)}, attributes={"os": "VMware ESXi 7.0.3 build-1"})
         out.entity("vc", *lun, ids={"naa": (NAA,)}, attributes=self.lun)
         out.link("vc", "attached_to", (lun, ("host", "esx7")))
-        out.entity("vc", *disk, ids={"name": (disk[1],)})
+        controller: dict[str, Scalar] = {} if self.controller is None else {"controller_type": self.controller}
+        out.entity("vc", *disk, ids={"name": (disk[1],)}, attributes=controller)
         out.link("vc", "attached_to", (disk, ("vm", "sqlvm1")))
         out.link("vc", "backed_by", (disk, lun))
         if self.neighbour:
@@ -400,6 +403,41 @@ def test_queues_of_the_same_depth_in_series_limit_together(tmp_path: Path) -> No
     (bottleneck,) = found.verdict.bottlenecks
     assert set(bottleneck.elements) == {DEVICE, "vdisk:sqlvm1/Hard disk 2"}
     assert "relieve both" in (found.summary.consequence or "")
+
+
+def test_a_disk_of_the_guest_and_a_lun_of_one_depth_are_both_relieved(tmp_path: Path) -> None:
+    found = judged(two_queues(tmp_path, at_disk=32, at_lun=32))
+    (bottleneck,) = found.verdict.bottlenecks
+    guest = replace(bottleneck, entity="lun:sqlvm1/sda", kind="lun", coincident=(DEVICE,))
+    (step,) = [each for each in found.steps if each.name == found.verdict.from_step]
+    verdict = replace(found.verdict, bottlenecks=(guest,))
+    assert "is full as well: relieve both" in (consequence(replace(found, verdict=verdict), step) or "")
+
+
+@pytest.mark.parametrize("guest_depth", [32, 128])
+def test_more_than_two_queues_of_one_depth_in_series_limit_together(tmp_path: Path, guest_depth: int) -> None:
+    """The guest's disk, LSI Logic and the LUN. With 128 slots in the guest's disk, the other two are left."""
+    ports = [fast(port, 32) for port in (HOST_PORT, ARRAY_PORT)]
+    lun: dict[str, Scalar] = {"queue_depth": 32}
+    san = EsxQueue(tmp_path, ports=ports, lun=lun, guest_queue_depth=guest_depth, controller="lsi_logic")
+    for n in (8, 128):
+        ops = min(n, 32) / 0.0025
+        counted, below = (ops * (4 * 2076 + 52), NOTHING), min(n, guest_depth) / ops
+        san.step(
+            f"t{n}",
+            n,
+            block=8 * KIB,
+            read=Flow(ops, n / ops),
+            ports={HOST_PORT.name: counted, ARRAY_PORT.name: counted},
+            array={"read": AtArray(0.0024)},
+            disk={"read": Flow(ops, below)},
+        )
+        san.at_vdisk[f"t{n}"], san.milliseconds[f"t{n}"] = min(n, 32) / ops, (2, 0)
+    found = judged(san.write())
+    (bottleneck,) = found.verdict.bottlenecks
+    in_series = {DEVICE, "vdisk:sqlvm1/Hard disk 2"} | ({"lun:sqlvm1/sda"} if guest_depth == 32 else set())
+    assert set(bottleneck.elements) == in_series
+    assert f"relieve {'all' if guest_depth == 32 else 'both'}" in (found.summary.consequence or "")
 
 
 def test_of_two_queues_in_series_the_smaller_one_limits(tmp_path: Path) -> None:

@@ -115,7 +115,7 @@ def _in_series(table: PlaceTable) -> dict[int, tuple[str, ...]]:
     together: dict[int, frozenset[int]] = {}
     queues = [(index, each, each.queue) for index, each in enumerate(table.segments) if each.queue is not None]
     for position, (low, segment, lower) in enumerate(queues):
-        slots = segment.slots or 0.0
+        slots = segment.slots or _slots_of_virtual_disk(table, lower.entity)
         if not slots or lower.in_slots is not None or lower.held + _held_error(lower) < _AS_FULL_RATIO * slots:
             continue
         for high, above, upper in queues[:position]:
@@ -127,6 +127,11 @@ def _in_series(table: PlaceTable) -> dict[int, tuple[str, ...]]:
                 together |= dict.fromkeys(joined, joined)
     names = {index: queue.entity for index, _, queue in queues}
     return {index: tuple(dict.fromkeys(names[each] for each in sorted(together[index]))) for index in together}
+
+
+def _slots_of_virtual_disk(table: PlaceTable, entity: str) -> float:
+    """The slots that the guest's driver gives a virtual disk; 0: it is none, or they are not known."""
+    return max((number(row, "queue_depth") for row in table.rows("virtual_disk", entity=entity)), default=0.0)
 
 
 def waiting_below(table: PlaceTable, slots: float) -> Iterator[Evidence]:
