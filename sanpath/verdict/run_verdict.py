@@ -17,6 +17,7 @@ from sanpath.model import START
 from sanpath.units import bandwidth, count, counted, iops, join_names
 from sanpath.verdict.evidence.step import answered_by_memory
 from sanpath.verdict.model import Judgement
+from sanpath.verdict.places.host_queues import host_queues
 from sanpath.verdict.places.scaling import same_io
 from sanpath.verdict.places.set_limits import RATES, Rate
 
@@ -27,6 +28,9 @@ _SAME_DEPTH_RATIO = 0.9
 direction, the total of both directions decides."""
 _SAME_IN_FLIGHT_RATIO = 0.7
 """Ratio of I/Os in flight from which two directions have about the same number."""
+_LOWERED_RATIO = 0.9
+"""Ratio of the slots of a queue to those of another step below which they were lowered in between: a mean over a step
+in which they change is between both."""
 _LIMIT_PROBABILITY = 0.5
 """Probability of a limit from which a step does not show the latency without a queue."""
 
@@ -39,8 +43,9 @@ def deciding_judgement(facts: Facts, judgements: Sequence[Judgement]) -> Judgeme
     telling = [j for j in of_start if not answered_by_memory(facts, j.load)] or of_start
     found = deciding(telling)
     slower = _limits_after_slowdown(telling, found)
-    # More outstanding I/Os were tried, and brought less: that there were too few is no verdict of the run.
-    candidates = slower if slower and found.kind == "concurrency_limited" else [found, *slower]
+    lowered = [j for j in slower if found.kind == "concurrency_limited" and _is_lowered(facts, j, found)]
+    # More outstanding I/Os were tried, and let less through: that there were too few is no verdict of the run.
+    candidates = lowered or [found, *slower]
     found = max(candidates, key=lambda j: (-ord(j.grade), j.probability))
     contradicting = _limits_at_same_throughput(facts, telling, found)
     return max(contradicting, key=lambda j: j.load.outstanding, default=found)
@@ -49,8 +54,21 @@ def deciding_judgement(facts: Facts, judgements: Sequence[Judgement]) -> Judgeme
 def _limits_after_slowdown(judgements: Sequence[Judgement], found: Judgement) -> list[Judgement]:
     """The judgements that find another limit in steps with more of the same I/Os and less throughput: something has
     changed in between, or the additional I/Os caused it. The most certain one decides if it is more certain than
-    `found`, or if `found` only lacks I/Os."""
+    `found`, or if `found` only lacks I/Os and the limit is one that somebody has lowered."""
     return [j for j in _other_limits(judgements, found) if not _is_as_fast([j.load], [found.load])]
+
+
+def _is_lowered(facts: Facts, slower: Judgement, found: Judgement) -> bool:
+    """Whether a limit below the throughput of `found` is one that somebody sets: a configured one, or a queue with
+    fewer slots than before. Any other element has carried more: that it carries less is a change, not its capacity."""
+    if slower.kind == "configured_cap":
+        return True
+    before, now = (
+        {queue.entity: queue.depth for queue in host_queues(facts, j.load) if queue.depth is not None}
+        for j in (found, slower)
+    )
+    limits = {element for bottleneck in slower.bottlenecks for element in bottleneck.elements}
+    return any(now[each] < _LOWERED_RATIO * before[each] for each in limits & now.keys() & before.keys())
 
 
 def _limits_at_same_throughput(facts: Facts, judgements: Sequence[Judgement], found: Judgement) -> list[Judgement]:

@@ -9,7 +9,7 @@ import pytest
 from sanpath.diagnose import judge_recording
 from sanpath.verdict.model import Judgement
 from sanpath.verdict.run_verdict import deciding_judgement
-from tests.support.san import KIB, AtArray, Flow, San
+from tests.support.san import ARRAY_PORT, HOST_PORT, KIB, AtArray, Flow, San
 from tests.support.stories import NOTHING, fast
 
 
@@ -52,3 +52,17 @@ def test_throughput_that_more_ios_lower_each_time_shows_a_limit_before(tmp_path:
     limits = [judgements[0].limit_probability for judgements in (changed, retraced)]
     assert limits[0] < 0.2
     assert limits[1] > 0.5
+
+
+def test_an_array_that_has_done_more_is_not_saturated_at_less(tmp_path: Path) -> None:
+    """1, 2 and 4 reads take 0.5 ms each. With 8 the array takes 2.2 ms of its own: 3.6 of 8,000 IOPS are no capacity,
+    and the run lacked I/Os before."""
+    san = San(tmp_path, ports=[fast(port, 32) for port in (HOST_PORT, ARRAY_PORT)])
+    for n in (1, 2, 4, 8):
+        ops, service = (n / 0.0005, 0.0003) if n < 8 else (3600.0, 0.0020)
+        flow, counted = Flow(ops, n / ops), (ops * 65536 * 1.02, NOTHING)
+        ports = {HOST_PORT.name: counted, ARRAY_PORT.name: counted}
+        san.step(f"t{n}", n, read=flow, ports=ports, disk={"read": flow}, array={"read": AtArray(service)})
+    facts, judgements = judge_recording(san.write())
+    found = deciding_judgement(facts, judgements)
+    assert (found.load.step, found.kind) == ("t4", "concurrency_limited")
