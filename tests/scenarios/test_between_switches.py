@@ -10,7 +10,10 @@ import pytest
 
 from sanpath.diagnose import diagnose
 from sanpath.diagnosis.model import Diagnosis
+from sanpath.facts.compute import compute
 from sanpath.model import Direction
+from sanpath.verdict.hypotheses.slow_drain import claims
+from sanpath.verdict.places.table import place_tables
 from sanpath.views import terminal_report
 from tests.support.recording import RecordingBuilder
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
@@ -145,6 +148,49 @@ def test_an_array_that_is_slow_on_all_its_ports_is_one_culprit_and_not_acquitted
     assert len(bottleneck.elements) == 2
     assert "array is not the problem" not in (found.summary.acquittal or "")
     assert "throughput at the array" not in (found.summary.action or "")
+
+
+def test_frames_for_a_full_port_do_not_wait_because_of_a_slow_port_of_the_same_array(tmp_path: Path) -> None:
+    """CT1.FC0 at sw1 is slow. CT0.FC0 at sw2 is full of others' writes, and the link between the switches feeds only
+    that port."""
+    near = fast(SECOND_TARGET)
+    san = San(
+        tmp_path / "a.sanpath",
+        ports=[fast(HOST_PORT), fast(OTHER_HOST, 32), fast(FAR_ARRAY), near],
+        inter_switch_link=True,
+        isl_speed=32,
+    )
+    full, own = 1680e6, 3000 * BLOCK
+    for in_flight in (16, 128):
+        written = {
+            HOST_PORT.name: own,
+            OTHER_HOST.name: full - own / 2,
+            f"sw2/{FAR_ARRAY.name}": full,
+            near.name: own / 2,
+            "sw1/fc1/31": full,
+            "sw2/fc1/31": full,
+        }
+        san.step(
+            f"t{in_flight}",
+            in_flight,
+            write=Flow(3000, in_flight / 3000),
+            seconds=30,
+            ports={port: (NOTHING, rate) for port, rate in written.items()},
+            array={"write": AtArray(0.0004, san=0.8 * in_flight / 3000)},
+            stalls={"sw1/fc1/31": 0.5, f"sw1/{near.name}": 0.7},
+        )
+    facts = compute(san.write())
+    (table,) = place_tables(facts, facts.loads_in("t128"))
+    assert {claim.entity for claim in claims(table)} == {
+        f"link:sw1/{near.name}--fa1/CT1.FC0",
+        "link:sw2/fc1/1--fa1/CT0.FC0",
+    }
+    for claim in claims(table):
+        assert claim.conclude is not None
+        (bottleneck,) = claim.conclude([claim]).bottlenecks
+        is_full = claim.entity == "link:sw2/fc1/1--fa1/CT0.FC0"
+        assert bottleneck.victims == ((ISL,) if is_full else ())
+        assert any("50.0 %" in words for words in bottleneck.because) == is_full
 
 
 def test_a_slow_neighbour_that_costs_the_test_next_to_nothing_does_not_hold_it(tmp_path: Path) -> None:

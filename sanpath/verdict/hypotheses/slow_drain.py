@@ -10,9 +10,9 @@ a frame and its credit are under way longer than the credits last (FC-FS, buffer
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import cast
+from typing import NamedTuple, cast
 
 from sanpath.facts.fabric.link_measures import is_saturated
 from sanpath.facts.fabric.neighbours import is_stalled, may_feed
@@ -41,6 +41,13 @@ _RESPONSES_ONLY_WEIGHT = -1.5
 """Log-odds that a stalled link without data of the test delays the test: frames of a few bytes soon pass."""
 
 
+class _Cause(NamedTuple):
+    """A link at whose end frames are held up, and the stalled links whose frames wait because of it."""
+
+    link: FactRow
+    waiting: list[FactRow]
+
+
 def claims(table: PlaceTable) -> Iterator[Claim]:
     """One claim if frames of the loaded path wait for credit and the device that causes it was seen.
 
@@ -49,44 +56,59 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     """
     links = (*table.links, *table.opposite_links)
     stalled = sorted(filter(is_stalled, links), key=lambda row: -number(row, "credit_stall_ratio"))
-    by_group: dict[str, tuple[dict[str, FactRow], list[FactRow]]] = {}
+    by_group: dict[str, dict[str, _Cause]] = {}
     for row in stalled:
         if (cause := _cause(table, row)) is not None:
-            causes, waiting = by_group.setdefault(_group(table, cause), ({}, []))
-            causes.setdefault(str(cause["entity"]), cause)
-            waiting.append(row)
+            causes = by_group.setdefault(_group(table, cause), {})
+            causes.setdefault(str(cause["entity"]), _Cause(cause, [])).waiting.append(row)
     if not by_group:
         yield from _blocked_by_others(table)
-    for causes, victims in by_group.values():
-        cause = next(iter(causes.values()))
-        stall_ratio = number(victims[0], "credit_stall_ratio")
-        # A device delays others at most about as long as it waits itself.
-        caused = stall_ratio if is_saturated(cause) else min(stall_ratio, number(cause, "credit_stall_ratio"))
-        words = f"{victims[0]['entity']} waits for credit {percent(stall_ratio)} of the time"
-        evidence = [Evidence(words, stall_weight(caused)), *_response_delay(table, victims)]
-        if is_saturated(cause):
-            evidence.append(Evidence(f"{cause['entity']} is saturated", 1.0))
-        elsewhere = [row for row in stalled if row not in victims and row["direction"] == table.load.direction]
-        # It does not delay data of the test that crosses other switches.
-        for row in [row for row in elsewhere if row["on_loaded_path"]][:1]:
-            ratio = number(row, "credit_stall_ratio")
-            words = f"{row['entity']} waits for credit {percent(ratio)} of the time for another reason"
-            evidence.append(Evidence(words, -max(0.0, stall_weight(ratio))))
+    for causes in by_group.values():
+        first = next(iter(causes.values()))
+        waiting = [row for each in causes.values() for row in each.waiting]
+        evidence = _evidence(table, stalled, first, waiting)
+        short_of_credits = [row for row in waiting if _lacks_credits(row)] if _lacks_credits(first.link) else []
+        for row in short_of_credits:
+            yield _claim(table, row, evidence, (), ())
+        together = () if short_of_credits else _as_slow(list(causes.values()))
         # Frames wait at the port of a slow device because of that device, never because of another.
-        stalled_links = [str(row["entity"]) for row in victims if row["entity"] not in causes]
-        words_of_victim = f"waits for credit {percent(stall_ratio)} of the time because of it, but is not saturated"
-        reasons = [f"{link} {words_of_victim}" for link in stalled_links[:1]]
-        short_of_credits = [row for row in victims if _lacks_credits(row)] if _lacks_credits(cause) else []
-        for row in short_of_credits or _as_slow(causes.values()):
-            yield _claim(table, row, evidence, stalled_links, reasons)
+        victims = [row for each in together for row in each.waiting if str(row["entity"]) not in causes]
+        reasons = [
+            f"{row['entity']} waits for credit {percent(number(row, 'credit_stall_ratio'))} of the time because of it, "
+            "but is not saturated"
+            for row in victims[:1]
+        ]
+        for each in together:
+            yield _claim(table, each.link, evidence, [str(row["entity"]) for row in victims], reasons)
 
 
-def _as_slow(causes: Iterable[FactRow]) -> list[FactRow]:
-    """The first cause and, of the others of the same host or array, those that return credit about as slowly."""
-    first, *others = causes
-    least = _AS_SLOW_RATIO * number(first, "credit_stall_ratio")
-    together = [row for row in others if not is_saturated(row) and number(row, "credit_stall_ratio") >= least]
-    return [first] if is_saturated(first) else [first, *together]
+def _evidence(
+    table: PlaceTable, stalled: Sequence[FactRow], first: _Cause, of_group: Sequence[FactRow]
+) -> list[Evidence]:
+    """Evidence that a cause and those of its group delay the test. `stalled`: all stalled links, the worst first;
+    `of_group`: those that wait because of one of the group."""
+    cause, worst = first.link, first.waiting[0]
+    stall_ratio = number(worst, "credit_stall_ratio")
+    # A device delays others at most about as long as it waits itself.
+    caused = stall_ratio if is_saturated(cause) else min(stall_ratio, number(cause, "credit_stall_ratio"))
+    words = f"{worst['entity']} waits for credit {percent(stall_ratio)} of the time"
+    evidence = [Evidence(words, stall_weight(caused)), *_response_delay(table, of_group)]
+    if is_saturated(cause):
+        evidence.append(Evidence(f"{cause['entity']} is saturated", 1.0))
+    elsewhere = [row for row in stalled if row not in of_group and row["direction"] == table.load.direction]
+    # It does not delay data of the test that crosses other switches.
+    for row in [row for row in elsewhere if row["on_loaded_path"]][:1]:
+        ratio = number(row, "credit_stall_ratio")
+        words = f"{row['entity']} waits for credit {percent(ratio)} of the time for another reason"
+        evidence.append(Evidence(words, -max(0.0, stall_weight(ratio))))
+    return evidence
+
+
+def _as_slow(causes: Sequence[_Cause]) -> list[_Cause]:
+    """The first cause and, of the others of the same host or array, those that return credit about as slowly. Full
+    ports are all causes."""
+    least = _AS_SLOW_RATIO * number(causes[0].link, "credit_stall_ratio")
+    return [each for each in causes if is_saturated(each.link) or number(each.link, "credit_stall_ratio") >= least]
 
 
 def _response_delay(table: PlaceTable, victims: Sequence[FactRow]) -> Iterator[Evidence]:
@@ -200,11 +222,13 @@ def _owner(table: PlaceTable, culprit: str) -> str:
 
 
 def _group(table: PlaceTable, cause: FactRow) -> str:
-    """The group of a cause: its host or array, because a slow one is slow on all its ports. All long links are one
-    group, because an array spreads a test over the fabrics."""
+    """The group of a cause: its host or array, because a slow one is slow on all its ports, and multipathing fills
+    all its ports alike. A full port does not show that its device is slow: full and slow ports are two groups. All
+    long links are one group, because an array spreads a test over the fabrics."""
     if cause["side"] == "switch" and not is_saturated(cause):
         return "credit_stall long links"
-    return f"credit_stall {_owner(table, str(cause['receiver'] or cause['entity']))}"
+    owner = _owner(table, str(cause["receiver"] or cause["entity"]))
+    return f"credit_stall {owner}{' full' if is_saturated(cause) else ''}"
 
 
 def _cause(table: PlaceTable, stalled: FactRow) -> FactRow | None:
