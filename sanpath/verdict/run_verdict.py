@@ -60,7 +60,7 @@ def _limits_after_slowdown(judgements: Sequence[Judgement], found: Judgement) ->
 
 def _is_lowered(facts: Facts, slower: Judgement, found: Judgement) -> bool:
     """Whether a limit below the throughput of `found` is one that somebody sets: a configured one, or a queue with
-    fewer slots than before. Any other element has carried more: that it carries less is a change, not its capacity."""
+    fewer slots than before. Any other element has carried more, so that it is no capacity but a change."""
     if slower.kind == "configured_cap":
         return True
     before, now = (

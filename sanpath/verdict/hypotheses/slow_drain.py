@@ -74,8 +74,8 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         # Frames wait at the port of a slow device because of that device, never because of another.
         victims = [row for each in together for row in each.waiting if str(row["entity"]) not in causes]
         reasons = [
-            f"{row['entity']} waits for credit {percent(number(row, 'credit_stall_ratio'))} of the time because of it, "
-            "but is not saturated"
+            f"{row['entity']} waits for credit {percent(number(row, 'credit_stall_ratio'))} of the time because "
+            "of it, but is not saturated"
             for row in victims[:1]
         ]
         for each in together:
