@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -321,17 +322,19 @@ def test_what_is_no_quota_is_not_polled(quota: str) -> None:
     assert not any("cpu." in file for file in groups.files())
 
 
-def test_a_real_quota_of_this_machine_is_read() -> None:
+def test_a_real_quota_of_this_machine_is_read(tmp_path: Path) -> None:
     cpu = Path("/sys/fs/cgroup/cpu")
     if os.geteuid() != 0 or not (cpu / "cpu.cfs_quota_us").exists():
         pytest.skip("needs root and control groups of version 1 with the cpu controller")
     folder = cpu / f"sanpath-test-{os.getpid()}"
     folder.mkdir()
-    process = subprocess.Popen(["sleep", "60"])
+    # A program of this name runs nowhere else on the machine.
+    program = shutil.copy(shutil.which("sleep") or "/bin/sleep", tmp_path / "of-this-test")
+    process = subprocess.Popen([program, "60"])
     try:
         (folder / "cpu.cfs_quota_us").write_text("25000")
         (folder / "cgroup.procs").write_text(str(process.pid))
-        machine, groups = LocalMachine(Cost()), LoadGroups("here", ["sleep"])
+        machine, groups = LocalMachine(Cost()), LoadGroups("here", ["of-this-test"])
         asyncio.run(groups.search(machine, SimpleNamespace(now_us=lambda: 1)))  # type: ignore[arg-type]
         snapshot = Snapshot(asyncio.run(machine.read(groups.files())))
         row = rows_of(list(groups.items(snapshot, {}, 1, None)))[f"/{folder.name} processors"]
