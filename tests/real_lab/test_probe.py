@@ -61,7 +61,7 @@ def test_what_fills_the_link_is_told_from_what_waits_for_more(probed: tuple[dict
 def test_the_switch_is_the_next_thing_to_read(probed: tuple[dict[str, Any], str, Path]) -> None:
     found = probed[0]["probe"]
     assert found["ended"] == "the budget of 3 steps is used" or "no experiment" in found["ended"]
-    assert found["next_step"].startswith("read the switch ports")
+    assert found["next_step"].startswith("repeat the test, and let sanpath read the switch ports")
     assert f"next, to do by hand: {found['next_step']}" in probed[1]
 
 
