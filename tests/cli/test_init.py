@@ -16,7 +16,7 @@ from pydantic import SecretStr
 from typer.testing import CliRunner, Result
 
 from sanpath import registry
-from sanpath.cli import app, defaults
+from sanpath.cli import app, detected_config
 from sanpath.cli.commands.init import example
 from sanpath.config import load_config
 from sanpath.errors import ConfigError, UsageError
@@ -155,7 +155,7 @@ def test_with_yes_a_switch_that_answers_is_written_and_nobody_else_is_asked(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(defaults, "read_local_surroundings", nothing_around)
+    monkeypatch.setattr(detected_config, "read_local_surroundings", nothing_around)
     received = list[bytes]()
     with agent("lab-community", received) as port:
         monkeypatch.setenv("COMMUNITY", "lab-community")

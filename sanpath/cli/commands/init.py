@@ -80,9 +80,9 @@ def init(
     if ask is None:
         ask = not collector and sys.stdin.isatty() and sys.stdout.isatty()
     if yes:
-        from sanpath.cli.defaults import defaults
+        from sanpath.cli.detected_config import detected_config
 
-        text, next_step = defaults(host or [], community), "next: sanpath check"
+        text, next_step = detected_config(host or [], community), "next: sanpath check"
     elif ask:
         from sanpath.cli.interview import Interview
 

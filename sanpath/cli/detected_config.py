@@ -28,7 +28,7 @@ _MAX_LISTED = 6
 """Maximum addresses in a line."""
 
 
-def defaults(hosts: Sequence[str], community: str) -> str:
+def detected_config(hosts: Sequence[str], community: str) -> str:
     """Return the configuration, and print what was found and what was not.
 
     `hosts`: HOST or HOST:PORT of switches to contact once. `community`: a reference to the SNMP community; "":
