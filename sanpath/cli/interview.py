@@ -12,7 +12,7 @@ import yaml
 
 from sanpath import registry
 from sanpath.cli import secrets
-from sanpath.cli.source_blocks import source_blocks
+from sanpath.cli.check_report import source_blocks
 from sanpath.config import HostConfig, source_from_keys
 from sanpath.config_keys import SECRET, ConfigKey, keys_of
 from sanpath.errors import ConfigError, UsageError

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sanpath.cli.check_report import first_action, source_blocks, summary_table
 from sanpath.cli.options import SourcesOption, TextOrJson
-from sanpath.cli.source_blocks import first_action, source_blocks, summary_table
 
 if TYPE_CHECKING:
     from sanpath.recorder.check import SourceCheck

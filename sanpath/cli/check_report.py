@@ -1,4 +1,4 @@
-"""The output of `sanpath check` and `sanpath init` about sources: blocks of lines, a table, and what to do first."""
+"""What `sanpath check` and `sanpath init` print about sources: blocks of lines, a table, and what to do first."""
 
 from __future__ import annotations
 
