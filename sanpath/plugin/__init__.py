@@ -64,7 +64,7 @@ from sanpath.plugin.load import (
 )
 from sanpath.plugin.messages import name_list, quantity
 from sanpath.plugin.pacing import BusyError, LessOften, wait_seconds
-from sanpath.plugin.result_load import PrintedResult
+from sanpath.plugin.printed_result import PrintedResult
 from sanpath.plugin.result_reader import ResultClock, ResultFile, ResultReader, SelectingReader, warning
 from sanpath.plugin.rows import INTEGER_LIMIT, rows_of
 from sanpath.plugin.server_clock import DatedHttp, ServerClock

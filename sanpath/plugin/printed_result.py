@@ -1,4 +1,4 @@
-"""Load generators that print their result when they end."""
+"""The result that a load generator prints when it ends, read as that of a load that sanpath started."""
 
 from __future__ import annotations
 
