@@ -16,12 +16,12 @@ from sanpath.masking import masked_bytes, masked_text
 from sanpath.model import Event, Poll, Rows, Scalar, SourceEntity, SourceLink
 from sanpath.plugin import Item, ResultClock, ResultReader, Spec, warning
 from sanpath.recorder.importing import placement_remarks
-from sanpath.recorder.importing.batch import Batch, single_rows
 from sanpath.recorder.importing.day_or_month import DAY_FIRST_REMARK, has_day_first
 from sanpath.recorder.importing.file import ImportedFile
 from sanpath.recorder.importing.placement import Placement
 from sanpath.recorder.importing.read_ahead import FLUSH_ROWS, read_ahead, total_read_bytes
 from sanpath.recorder.importing.recognition import find_reader
+from sanpath.recorder.importing.row_batch import Batch, single_rows
 from sanpath.recorder.importing.settings_files import read_described_loads
 from sanpath.recorder.importing.target import (
     free_name,

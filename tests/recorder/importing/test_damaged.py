@@ -10,9 +10,9 @@ import pytest
 from sanpath import registry
 from sanpath.model import Column, Event, Rows, Table
 from sanpath.plugin import CollectorError, Item
-from sanpath.recorder.importing.batch import single_rows
 from sanpath.recorder.importing.importer import FileImport
 from sanpath.recorder.importing.placement import Placement, parse_zone
+from sanpath.recorder.importing.row_batch import single_rows
 from sanpath.recording.format import layout
 from sanpath.recording.writing.clock import RecorderClock
 from sanpath.recording.writing.writer import Writer

@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 
 from sanpath.model import Column, Rows, Table
-from sanpath.recorder.importing.batch import Batch
+from sanpath.recorder.importing.row_batch import Batch
 
 TABLE = Table("lun", (Column("ops_read_total", 64),))
 
