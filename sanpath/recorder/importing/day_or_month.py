@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from sanpath.errors import CollectorError
 from sanpath.plugin import ResultReader
-from sanpath.recorder.importing.file import ImportedFile
+from sanpath.recorder.importing.imported_file import ImportedFile
 from sanpath.recorder.importing.placement import Placement
 from sanpath.recorder.importing.placement_remarks import time_range_of_other_tools
 from sanpath.recording.reading.recording import Recording

@@ -17,7 +17,7 @@ from sanpath.model import Event, Poll, Rows, Scalar, SourceEntity, SourceLink
 from sanpath.plugin import Item, ResultClock, ResultReader, Spec, warning
 from sanpath.recorder.importing import placement_remarks
 from sanpath.recorder.importing.day_or_month import DAY_FIRST_REMARK, has_day_first
-from sanpath.recorder.importing.file import ImportedFile
+from sanpath.recorder.importing.imported_file import ImportedFile
 from sanpath.recorder.importing.placement import Placement
 from sanpath.recorder.importing.read_ahead import FLUSH_ROWS, read_ahead, total_read_bytes
 from sanpath.recorder.importing.recognition import find_reader

@@ -9,7 +9,7 @@ from pathlib import Path
 from sanpath import registry
 from sanpath.errors import CollectorError, UsageError
 from sanpath.plugin import ResultReader, Spec
-from sanpath.recorder.importing.file import ImportedFile
+from sanpath.recorder.importing.imported_file import ImportedFile
 from sanpath.recorder.importing.unread_files import describe_unread_file
 
 

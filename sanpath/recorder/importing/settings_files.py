@@ -9,7 +9,7 @@ from pathlib import Path
 from sanpath.errors import CollectorError, UsageError
 from sanpath.model import Scalar, SourceEntity
 from sanpath.plugin import ResultReader
-from sanpath.recorder.importing.file import ImportedFile
+from sanpath.recorder.importing.imported_file import ImportedFile
 from sanpath.recorder.importing.recognition import find_reader
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from sanpath.errors import CollectorError, UsageError
 from sanpath.model import Event
 from sanpath.plugin import ResultReader, Rows
-from sanpath.recorder.importing.file import ImportedFile
+from sanpath.recorder.importing.imported_file import ImportedFile
 from sanpath.recorder.importing.placement import Placement, step_limits
 from sanpath.recorder.importing.placement_remarks import find_steps_of_tool
 from sanpath.recording.reading.recording import Recording

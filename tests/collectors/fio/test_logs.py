@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sanpath.recorder.importing.file import ImportedFile
+from sanpath.recorder.importing.imported_file import ImportedFile
 from sanpath.recording.writing.writer import Writer
 from sanpath_collectors.fio.buckets import bucket_limits, bucket_middle, lower_limit, upper_bounds
 from sanpath_collectors.fio.reader import FioResult

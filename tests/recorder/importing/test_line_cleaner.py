@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sanpath.recorder.importing.file import ImportedFile
+from sanpath.recorder.importing.imported_file import ImportedFile
 from sanpath.recorder.importing.line_cleaner import LineCleaner
 from sanpath.recorder.importing.unread_files import describe_unread_file
 
