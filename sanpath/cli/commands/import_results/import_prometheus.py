@@ -10,7 +10,7 @@ import typer
 from sanpath.recording.storage.store import location
 
 if TYPE_CHECKING:
-    from sanpath.recorder.importing.remote import ImportedSource, Span
+    from sanpath.recorder.importing.server_history import ImportedSource, Span
 
 _MAX_NOTES = 20
 
@@ -74,7 +74,7 @@ def import_prometheus(
     """Add what a Prometheus server collected during a finished test to a recording."""
     from sanpath.config import source_from_keys
     from sanpath.errors import UsageError, command
-    from sanpath.recorder.importing.remote import Span, import_history, recorded_span
+    from sanpath.recorder.importing.server_history import Span, import_history, recorded_span
     from sanpath.recorder.importing.target import open_recording
 
     recording = open_recording(into)
