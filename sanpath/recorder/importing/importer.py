@@ -23,7 +23,7 @@ from sanpath.recorder.importing.read_ahead import FLUSH_ROWS, read_ahead, total_
 from sanpath.recorder.importing.recognition import find_reader
 from sanpath.recorder.importing.row_batch import Batch, single_rows
 from sanpath.recorder.importing.settings_files import read_described_loads
-from sanpath.recorder.importing.target import (
+from sanpath.recorder.importing.target_recording import (
     free_name,
     open_recording,
     source_names,

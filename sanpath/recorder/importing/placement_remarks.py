@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 from sanpath.plugin import ResultClock, SourceLink
 from sanpath.recorder.importing.placement import QUARTER_HOUR_US, Placement, step_limits
-from sanpath.recorder.importing.target import sources_of_other_hosts
+from sanpath.recorder.importing.target_recording import sources_of_other_hosts
 from sanpath.recording.reading.recording import Recording
 from sanpath.units import long_duration
 

@@ -17,7 +17,7 @@ from sanpath.plugin import LOAD_COUNTERS, ResultClock, ResultReader, complete_su
 from sanpath.recorder.importing.imported_file import ImportedFile
 from sanpath.recorder.importing.placement import QUARTER_HOUR_US
 from sanpath.recorder.importing.recognition import find_reader
-from sanpath.recorder.importing.target import sources_of_other_hosts
+from sanpath.recorder.importing.target_recording import sources_of_other_hosts
 from sanpath.recording.reading.recording import Recording
 from sanpath.recording.storage.store import Location, store_at
 

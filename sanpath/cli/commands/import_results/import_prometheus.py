@@ -75,7 +75,7 @@ def import_prometheus(
     from sanpath.config import source_from_keys
     from sanpath.errors import UsageError, command
     from sanpath.recorder.importing.server_history import Span, import_history, recorded_span
-    from sanpath.recorder.importing.target import open_recording
+    from sanpath.recorder.importing.target_recording import open_recording
 
     recording = open_recording(into)
     recording_span = recorded_span(recording) if recording is not None else None
