@@ -30,7 +30,7 @@ from sanpath.recorder.control import ABORT, STOP, UNWRITTEN
 from sanpath.recorder.first_completed import either, sleep
 from sanpath.recorder.loads.loads import Loads, load_name
 from sanpath.recorder.loads.sweep import ProbeRun, SweepRun, lock_sweep
-from sanpath.recorder.peers import OtherRecorders
+from sanpath.recorder.other_recorders import OtherRecorders
 from sanpath.recorder.request import RunRequest
 from sanpath.recorder.request_check import load_hosts, reader_of, select_sources
 from sanpath.recorder.sink import Sink, error_text

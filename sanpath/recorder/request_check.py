@@ -13,7 +13,7 @@ from sanpath.extras import SSH
 from sanpath.plugin import SshTarget
 from sanpath.recorder.loads.loads import Reader, load_name
 from sanpath.recorder.loads.processes import load_processes
-from sanpath.recorder.peers import refuse_duplicate_sources, refuse_second_load
+from sanpath.recorder.other_recorders import refuse_duplicate_sources, refuse_second_load
 from sanpath.recorder.request import RunRequest
 from sanpath.recording.format import layout
 from sanpath.recording.format.writers import starts

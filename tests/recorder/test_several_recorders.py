@@ -16,7 +16,7 @@ import pytest
 from sanpath.cli.sessions.child_process import environment
 from sanpath.config import load_config
 from sanpath.errors import ConfigError, UsageError
-from sanpath.recorder.peers import load_has_ended, refuse_duplicate_sources, refuse_second_load
+from sanpath.recorder.other_recorders import load_has_ended, refuse_duplicate_sources, refuse_second_load
 from sanpath.recording.format.documents import Declaration, Ending, Header
 from sanpath.recording.format.writers import Start
 from sanpath.recording.reading.recording import Recording
