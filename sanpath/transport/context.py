@@ -62,7 +62,7 @@ class LiveContext:
         Raises CollectorError: MISCONFIGURED if it is not installed.
         """
         if ssh is None:
-            from sanpath.transport.machine import LocalMachine
+            from sanpath.transport.local_machine import LocalMachine
 
             return LocalMachine(self.cost)
         if SSH.missing:  # without it, a source that needs it is refused before the run
@@ -74,6 +74,6 @@ class LiveContext:
     @property
     def files(self) -> Files:
         """The file system of this machine."""
-        from sanpath.transport.files import FolderFiles
+        from sanpath.transport.folder_files import FolderFiles
 
         return FolderFiles([Path("/")], self.cost)

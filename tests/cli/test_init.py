@@ -22,7 +22,7 @@ from sanpath.config import load_config
 from sanpath.errors import ConfigError, UsageError
 from sanpath.plugin import CommandReply, Cost
 from sanpath.recorder.discovery import Neighbour, Surroundings, parse_lldp, read_surroundings
-from sanpath.transport.machine import LocalMachine
+from sanpath.transport.local_machine import LocalMachine
 
 READERS = [name for name in registry.names() if registry.spec(name).config is not None]
 REFERENCE = re.compile(r"env:(\w+)")

@@ -28,7 +28,7 @@ from sanpath.plugin import (
     SourceConfig,
     SshTarget,
 )
-from sanpath.transport.machine import NO_PROGRAM, LocalMachine
+from sanpath.transport.local_machine import NO_PROGRAM, LocalMachine
 from sanpath.transport.snmp.walk import VarBind
 from tests.collectors.test_cases import CASES, SteppedClock, load_config
 from tests.fuzz.functions import coded, value

@@ -44,8 +44,8 @@ from sanpath.plugin import (
     SnmpValue,
     SshTarget,
 )
-from sanpath.transport.files import FolderFiles
-from sanpath.transport.machine import NO_PROGRAM, LocalMachine
+from sanpath.transport.folder_files import FolderFiles
+from sanpath.transport.local_machine import NO_PROGRAM, LocalMachine
 from sanpath.transport.snmp.walk import Oid, VarBind, parse_oid, walk_columns
 
 _INTEGER_TAGS = frozenset({"2", "65", "66", "67", "70"})  # INTEGER, Counter32, Gauge32, TimeTicks, Counter64

@@ -20,7 +20,7 @@ from pydantic import SecretStr
 
 from sanpath.plugin import CollectorError, CommandReply, Cost, Failure, Machine, SshTarget
 from sanpath.transport.context import LiveContext
-from sanpath.transport.machine import MAX_FILE_BYTES
+from sanpath.transport.local_machine import MAX_FILE_BYTES
 from sanpath.transport.ssh import session
 from tests.transport.sshd import Server, running
 

@@ -16,7 +16,7 @@ import shlex
 from collections.abc import Sequence
 
 from sanpath.plugin import CommandReply
-from sanpath.transport.machine import EXTRA_PATH
+from sanpath.transport.local_machine import EXTRA_PATH
 
 SHELL = "/bin/sh -s"
 _FILES_AT_ONCE = 100

@@ -11,7 +11,7 @@ import asyncssh
 
 from sanpath.plugin import CollectorError, CommandReply, Cost, Failure, SshTarget
 from sanpath.transport import unix_socket
-from sanpath.transport.machine import check_size, invalid_argument_reply
+from sanpath.transport.local_machine import check_size, invalid_argument_reply
 from sanpath.transport.ssh import script
 from sanpath.transport.ssh.login import failure_text, log_in, name_of
 

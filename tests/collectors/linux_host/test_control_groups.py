@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import pytest
 
 from sanpath.plugin import Cost, Item, Rows, SourceEntity
-from sanpath.transport.machine import LocalMachine
+from sanpath.transport.local_machine import LocalMachine
 from sanpath_collectors.linux_host import parse
 from sanpath_collectors.linux_host.cgroups.files import Group, groups_of
 from sanpath_collectors.linux_host.cgroups.groups import LoadGroups

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 import pytest
 
 from sanpath.plugin import Cost
-from sanpath.transport.machine import LocalMachine
+from sanpath.transport.local_machine import LocalMachine
 from sanpath_collectors.linux_host.load_threads import LoadThreads
 from sanpath_collectors.linux_host.snapshot import Snapshot
 

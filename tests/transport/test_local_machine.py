@@ -73,7 +73,7 @@ def test_a_command_that_nobody_waits_for_is_ended(tmp_path: Path) -> None:
 
 
 def test_a_command_whose_output_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sanpath.transport.machine.MAX_OUTPUT_BYTES", 1 << 20)
+    monkeypatch.setattr("sanpath.transport.local_machine.MAX_OUTPUT_BYTES", 1 << 20)
     machine = LiveContext(WallClock(), Cost()).machine()
     for command in (["yes"], ["sh", "-c", "yes >&2"]):
         began = time.monotonic()
