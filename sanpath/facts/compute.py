@@ -36,8 +36,8 @@ from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.load.loads_from_samples import load_facts
 from sanpath.facts.load.manual_figures import manual_figures
 from sanpath.facts.load.untimed_devices import untimed_device
+from sanpath.facts.load_part_facts import facts_of_part
 from sanpath.facts.load_table import failed_rows, load_rows
-from sanpath.facts.part import facts_of_part
 from sanpath.facts.peers.peer_rows import compared, peer_rows
 from sanpath.facts.sources import source_rows
 from sanpath.facts.storage.array_ports import array_port_rows, front_end_rows, with_ports_in_paths
