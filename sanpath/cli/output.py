@@ -99,7 +99,7 @@ def render_diagnosis(diagnosis: Diagnosis, form: Format, folder: Location) -> st
 
 
 def _html(diagnosis: Diagnosis, folder: Location) -> str:
-    from sanpath.facts.timeline import series
+    from sanpath.facts.chart_series import series
     from sanpath.recording.reading.recording import Recording
     from sanpath.topology.resolve import resolve
     from sanpath.views.html.page import render

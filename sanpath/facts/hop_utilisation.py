@@ -8,7 +8,7 @@ from typing import Literal
 
 import duckdb
 
-from sanpath.facts.over_time import Grid, Values, counter_windows
+from sanpath.facts.chart_windows import Grid, Values, counter_windows
 from sanpath.facts.samples.gauge_windows import Window, gauge_windows
 from sanpath.facts.samples.step_samples import ENTIRE_RECORDING, StepSamples, step_samples
 from sanpath.model import DIRECTIONS, Direction

@@ -9,7 +9,7 @@ import pytest
 from sanpath.cli.options import Format
 from sanpath.cli.output import render_diagnosis
 from sanpath.diagnosis.model import Diagnosis
-from sanpath.facts.timeline import series
+from sanpath.facts.chart_series import series
 from sanpath.model import Event
 from sanpath.plugin import LoadStep
 from sanpath.recording.reading.recording import Recording

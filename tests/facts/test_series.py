@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from sanpath.facts.chart_series import Line, Quantity, Series, series
 from sanpath.facts.compute import compute
-from sanpath.facts.timeline import Line, Quantity, Series, series
 from sanpath.recording.reading.recording import Recording
 from sanpath.topology.resolve import resolve
 from sanpath_collectors.fio.tables import LOAD

@@ -16,7 +16,7 @@ from markdown_it import MarkdownIt
 from sanpath.cli.options import Format
 from sanpath.cli.output import render_diagnosis
 from sanpath.diagnosis.model import Diagnosis
-from sanpath.facts.timeline import series
+from sanpath.facts.chart_series import series
 from sanpath.topology.resolve import resolve
 from sanpath.views import curve, progress
 from sanpath.views.html.page import render as as_html

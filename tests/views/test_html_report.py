@@ -18,7 +18,7 @@ from sanpath.cli.options import Format
 from sanpath.cli.output import diagnosis_of, render_diagnosis
 from sanpath.diagnosis.model import Latency
 from sanpath.diagnosis.sources import Mark
-from sanpath.facts.timeline import series
+from sanpath.facts.chart_series import series
 from sanpath.recording.reading.recording import Recording
 from sanpath.recording.writing.mark import add_mark
 from sanpath.topology.resolve import resolve

@@ -111,7 +111,7 @@ def _two(recordings: list[Path], runs: list[Diagnosis], latency_seconds: float |
         case Form.markdown:
             return as_markdown(comparison)
         case Form.html:
-            from sanpath.facts.timeline import series
+            from sanpath.facts.chart_series import series
             from sanpath.topology.resolve import resolve
             from sanpath.views.html.comparison import render
 

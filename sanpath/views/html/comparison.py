@@ -9,7 +9,7 @@ from markupsafe import Markup
 from sanpath.comparison.changes import Change
 from sanpath.comparison.compare import Comparison, Pair
 from sanpath.diagnosis.model import Diagnosis
-from sanpath.facts.timeline import Series
+from sanpath.facts.chart_series import Series
 from sanpath.units import bandwidth, count, duration, percent_change
 from sanpath.views import compare
 from sanpath.views.html import curve, overlay, svg

@@ -11,8 +11,8 @@ from typing import Any
 from markupsafe import Markup
 
 from sanpath.diagnosis.model import Diagnosis
+from sanpath.facts.chart_series import Series
 from sanpath.facts.hop_utilisation import HopUtilisation
-from sanpath.facts.timeline import Series
 from sanpath.masking import printable
 from sanpath.model import DIRECTIONS
 from sanpath.summary.names import noun_of

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from markupsafe import Markup
 
-from sanpath.facts.timeline import Line, Quantity, Series
+from sanpath.facts.chart_series import Line, Quantity, Series
 from sanpath.model import DIRECTIONS, Direction
 from sanpath.units import bandwidth, duration
 from sanpath.views import words

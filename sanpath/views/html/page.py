@@ -8,7 +8,7 @@ from typing import Any
 from markupsafe import Markup
 
 from sanpath.diagnosis.model import Diagnosis
-from sanpath.facts.timeline import Series
+from sanpath.facts.chart_series import Series
 from sanpath.model import DIRECTIONS
 from sanpath.summary.names import noun_of
 from sanpath.topology.topology import Topology

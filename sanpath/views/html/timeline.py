@@ -10,7 +10,7 @@ from typing import Any
 from markupsafe import Markup
 
 from sanpath.diagnosis.model import Diagnosis
-from sanpath.facts.timeline import Line, Series
+from sanpath.facts.chart_series import Line, Series
 from sanpath.masking import printable
 from sanpath.rulebook.model import Finding
 from sanpath.units import bandwidth, duration, percent

@@ -16,7 +16,7 @@ from sanpath.views.live.layout import Section, cut, line, title
 
 if TYPE_CHECKING:
     from sanpath.diagnosis.model import StepResult
-    from sanpath.facts.timeline import Line, Quantity, Series
+    from sanpath.facts.chart_series import Line, Quantity, Series
     from sanpath.model import Direction
 
 _BLOCKS = " ▁▂▃▄▅▆▇█"

@@ -26,7 +26,7 @@ from sanpath.diagnosis.model import (
 from sanpath.diagnosis.sources import Mark, SourceAccount
 from sanpath.diagnosis.summary import Summary
 from sanpath.explanation.plan import plan
-from sanpath.facts.timeline import Line, Quantity, Series
+from sanpath.facts.chart_series import Line, Quantity, Series
 from sanpath.pulse.model import Freshness
 from sanpath.rulebook.model import Finding, Fix
 from sanpath.topology.load_path import Stop

@@ -12,7 +12,7 @@ import pytest
 
 from sanpath.cli.sessions.child_process import environment, python
 from sanpath.diagnose import diagnose
-from sanpath.facts.timeline import series
+from sanpath.facts.chart_series import series
 from sanpath.rulebook.site.options import Choice
 from sanpath.topology.resolve import resolve
 from sanpath.views.live.reading.feed import ReaderProcess

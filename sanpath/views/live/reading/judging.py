@@ -11,7 +11,7 @@ from functools import cache
 from sanpath.diagnosis.model import Diagnosis
 from sanpath.errors import SanpathError
 from sanpath.explanation.coverage import iso
-from sanpath.facts.timeline import Series, series
+from sanpath.facts.chart_series import Series, series
 from sanpath.model import Poll
 from sanpath.pulse.model import Freshness
 from sanpath.pulse.pulses import FLUSH_DELAY_SECONDS, MAX_MISSED

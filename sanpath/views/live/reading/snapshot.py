@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # The screen is drawn before anything is computed.
     from sanpath.diagnosis.model import Diagnosis
-    from sanpath.facts.timeline import Series
+    from sanpath.facts.chart_series import Series
     from sanpath.pulse.model import Freshness
     from sanpath.topology.load_path import Stop
     from sanpath.views.live.reading.priority import Processors

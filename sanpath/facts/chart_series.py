@@ -10,10 +10,10 @@ from typing import Literal
 import duckdb
 import numpy as np
 
+from sanpath.facts.chart_windows import Grid, Values, counter_windows
 from sanpath.facts.fabric.links import ABOVE_LINE_RATE_RATIO, SampledPort, counts_too_much, sampled_port
 from sanpath.facts.facts import CHART_KINDS, Facts
 from sanpath.facts.hop_utilisation import HopUtilisation, hop_utilisation
-from sanpath.facts.over_time import Grid, Values, counter_windows
 from sanpath.facts.samples.gauge_windows import Window, gauge_windows
 from sanpath.facts.samples.step_samples import ENTIRE_RECORDING, StepSamples, step_samples
 from sanpath.facts.time.placement import place_in_time
