@@ -22,7 +22,7 @@ from sanpath.facts.host.multipath import multipath_rows
 from sanpath.facts.host.plane_rows import plane_rows
 from sanpath.facts.host.port_units import correct_port_units
 from sanpath.facts.host.queue_depths import set_depths
-from sanpath.facts.host.split_directions import split_by_devices
+from sanpath.facts.host.split_joint_latency import split_by_devices
 from sanpath.facts.host.tested_machines import under_test
 from sanpath.facts.host.virtual_disks import virtual_disk_rows
 from sanpath.facts.host.vm_placement import VmPlacement, vm_placements
