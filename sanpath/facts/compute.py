@@ -29,13 +29,13 @@ from sanpath.facts.host.vm_placement import VmPlacement, vm_placements
 from sanpath.facts.inputs import FactInputs, SampledSteps, read_inputs
 from sanpath.facts.load.array_loads import array_loads, only_arrays_count
 from sanpath.facts.load.beginnings import with_beginnings
+from sanpath.facts.load.busiest_device import busiest_device
 from sanpath.facts.load.host_loads import host_loads
 from sanpath.facts.load.load_events import SourceEvents, has_generator, histograms, histograms_of_loads
 from sanpath.facts.load.load_parts import load_parts
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.load.loads_from_samples import load_facts
 from sanpath.facts.load.manual_figures import manual_figures
-from sanpath.facts.load.untimed_devices import untimed_device
 from sanpath.facts.load_part_facts import facts_of_part
 from sanpath.facts.load_table import failed_rows, load_rows
 from sanpath.facts.peers.peer_rows import compared, peer_rows
@@ -122,7 +122,7 @@ def _facts(recording: Recording, inputs: FactInputs, sampled_steps: SampledSteps
         pauses=probe_pauses(recording, topology, loads, events),
         idle_arrays=idle_arrays(topology, inputs.without_load),
         load_windows=max((sample.windows for sample in load_samples), default=0),
-        untimed=None if loads else untimed_device(topology, samples.get("lun", ())),
+        busiest_device=None if loads else busiest_device(topology, samples.get("lun", ())),
     )
     # A machine that moves between hosts is not a part of either host's load.
     parts = load_parts(topology, steps, load_samples, samples, loads) if len(placements) == 1 else []

@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 
 from sanpath.facts.figures.model import FigureComparison
 from sanpath.facts.host.vm_placement import VmPlacement
+from sanpath.facts.load.busiest_device import BusiestDevice
 from sanpath.facts.load.load_events import Histogram, SourceEvents
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.load.manual_figures import ManualFigures
-from sanpath.facts.load.untimed_devices import UntimedDevice
 from sanpath.facts.samples.clock_offsets import ClockOffset
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.facts.storage.idle_arrays import IdleArray
@@ -43,7 +43,7 @@ class Facts:
     entire recording, for charts; {} if not requested. `figures`: each quantity that a person entered, with all its
     sources. `pauses`: those of a probe's load. `idle_arrays`: array → its activity before the load began.
     `load_windows`: the most entire windows that a load reported in one step, whether or not with operations and their
-    latency. `untimed`: the bytes of a block device if there is no load; None: there is one, or no device moved any
+    latency. `busiest_device`: the bytes of a block device if there is no load; None: there is one, or none moved
     bytes. `parts`: the facts of each part of the loads, such as one host's; empty: there is one part, they are not
     known, or there are too many, whose number is `parts_left_out`. `loads_of_test`: in the facts of a part, the loads
     of all parts together. `slowed`: the facts of the steps' `slow_periods` alone; None: no step has any.
@@ -66,7 +66,7 @@ class Facts:
     pauses: Sequence[ProbePause] = ()
     idle_arrays: Mapping[str, IdleArray] = field(default_factory=dict)
     load_windows: int = 0
-    untimed: UntimedDevice | None = None
+    busiest_device: BusiestDevice | None = None
     parts: Sequence[Facts] = ()
     parts_left_out: int = 0
     loads_of_test: Sequence[LoadFacts] = ()

@@ -8,9 +8,9 @@ from math import hypot
 
 from sanpath.diagnosis.model import R0, Verdict
 from sanpath.facts.facts import Facts
+from sanpath.facts.load.busiest_device import BusiestDevice
 from sanpath.facts.load.load_events import has_generator
 from sanpath.facts.load.loads import CLEARLY_MORE, SAME_THROUGHPUT, LoadFacts, flat_beyond
-from sanpath.facts.load.untimed_devices import UntimedDevice
 from sanpath.facts.samples.step_samples import MIN_WINDOWS
 from sanpath.facts.table import number
 from sanpath.model import START
@@ -291,26 +291,32 @@ def _nothing_timed(facts: Facts) -> tuple[str, str]:
     """Why nothing can be judged if neither a load nor a device with timed I/Os was read."""
     details = (event.detail for _, event in facts.events if event.name == "data-warning")
     advice = next((str(detail["advice"]) for detail in details if detail.get("advice")), None)
-    if facts.untimed is None and advice is None:
+    if facts.busiest_device is None and advice is None:
         return (
             "no I/O of a load was recorded: nothing can be judged",
             "run a load that sanpath reads: sanpath run -- fio …",
         )
-    if facts.untimed is not None and facts.untimed.has_latency and facts.untimed.ops_per_second is not None:
+    if (
+        facts.busiest_device is not None
+        and facts.busiest_device.has_latency
+        and facts.busiest_device.ops_per_second is not None
+    ):
         return (
-            f"{_device_traffic(facts, facts.untimed)}, too little to be a load: nothing can be judged",
+            f"{_device_traffic(facts, facts.busiest_device)}, too little to be a load: nothing can be judged",
             "record the devices again while the load runs",
         )
     reason = "how long reads and writes took was not read: nothing can be judged"
-    if facts.untimed is not None:
-        reason = f"{_device_traffic(facts, facts.untimed)}; how long they took was not read: nothing can be judged"
+    if facts.busiest_device is not None:
+        reason = (
+            f"{_device_traffic(facts, facts.busiest_device)}; how long they took was not read: nothing can be judged"
+        )
     return (
         reason,
         advice or "read the latency of its I/Os as well: iostat -xty 1 -o JSON, or a load that sanpath runs",
     )
 
 
-def _device_traffic(facts: Facts, device: UntimedDevice) -> str:
+def _device_traffic(facts: Facts, device: BusiestDevice) -> str:
     words = [f"{bandwidth(rate)} in {direction}s" for direction, rate in device.bytes_per_second.items()]
     rate = f", {iops(device.ops_per_second)}" if device.ops_per_second else ""
     return f"device {facts.topology.entities[device.entity].label} moved {join_names(words)}{rate}"

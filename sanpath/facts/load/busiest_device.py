@@ -1,4 +1,4 @@
-"""The traffic of block devices without timed I/Os: it is not a load, but a person may recognise it."""
+"""The traffic of the busiest block device where no load is read: it is no load, but a person may recognise it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sanpath.topology.topology import Topology
 
 
 @dataclass(frozen=True, slots=True)
-class UntimedDevice:
+class BusiestDevice:
     """The busiest device in the busiest step. `bytes_per_second`: of each direction that moves any.
 
     `ops_per_second`: None where those of a direction are not known. `has_latency`: the time of its I/Os is counted,
@@ -23,7 +23,7 @@ class UntimedDevice:
     has_latency: bool
 
 
-def untimed_device(topology: Topology, samples: Sequence[StepSamples]) -> UntimedDevice | None:
+def busiest_device(topology: Topology, samples: Sequence[StepSamples]) -> BusiestDevice | None:
     """Return the device with the most bytes. None: no device moved any."""
     known = [sample for sample in samples if (sample.source, "lun", sample.entity) in topology.known_as]
     busiest = max(known, key=lambda sample: sum(_moved(sample).values()), default=None)
@@ -33,7 +33,7 @@ def untimed_device(topology: Topology, samples: Sequence[StepSamples]) -> Untime
     rates = [_operations(busiest, direction) for direction in moved]
     operations = None if None in rates else sum(rate for rate in rates if rate is not None)
     has_latency = all(busiest.rate(f"latency_seconds_{direction}_total") is not None for direction in moved)
-    return UntimedDevice(topology.known_as[busiest.source, "lun", busiest.entity], moved, operations, has_latency)
+    return BusiestDevice(topology.known_as[busiest.source, "lun", busiest.entity], moved, operations, has_latency)
 
 
 def _moved(sample: StepSamples) -> dict[Direction, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sanpath.facts.load.untimed_devices import untimed_device
+from sanpath.facts.load.busiest_device import busiest_device
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.topology.topology import Topology
 
@@ -19,6 +19,6 @@ def test_operations_that_are_not_known_while_bytes_move_are_not_zero(
     sample.rates["bytes_read_total"] = [0.0, 42e6]
     sample.rates["latency_seconds_read_total"] = [0.0, 0.0]
     topology = Topology({}, [], known_as={("iostat", "lun", "sda"): "lun:db1/sda"})
-    device = untimed_device(topology, [sample])
+    device = busiest_device(topology, [sample])
     assert device is not None
     assert device.ops_per_second == operations
