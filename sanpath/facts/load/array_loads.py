@@ -11,7 +11,7 @@ import duckdb
 from sanpath.facts.load.host_loads import ARRAY_TIMES, in_flight_of, summed_loads
 from sanpath.facts.load.load_events import SourceEvents, has_generator
 from sanpath.facts.load.loads import LoadFacts
-from sanpath.facts.samples.absences import over_whole_steps
+from sanpath.facts.samples.absent_entities import over_whole_steps
 from sanpath.facts.samples.gauge_windows import gauge_windows
 from sanpath.facts.samples.step_samples import StepSamples, step_samples
 from sanpath.model import DIRECTIONS, Direction, Step

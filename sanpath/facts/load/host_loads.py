@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.load.stacks import Stacked, uppermost
-from sanpath.facts.samples.absences import over_whole_steps
+from sanpath.facts.samples.absent_entities import over_whole_steps
 from sanpath.facts.samples.step_samples import MIN_OPERATIONS, StepSamples, gauge_or_rates, sum_of_known
 from sanpath.model import DIRECTIONS, Step
 from sanpath.topology.topology import Topology
