@@ -10,8 +10,8 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from sanpath.errors import UsageError
-from sanpath.rulebook.check import check
 from sanpath.rulebook.rule_files import find_rule, load_rule, load_rulebook, read_rules
+from sanpath.rulebook.rule_tests import failed_tests
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -33,7 +33,7 @@ def test_every_expected_message_has_its_file() -> None:
 def test_every_built_in_file_is_loaded_and_passes_its_own_tests() -> None:
     rules = load_rulebook()
     assert {rule.id for rule in rules} == {file.stem for file in RULES.rglob("*.yaml")}
-    assert [str(failure) for failure in check(rules)] == []
+    assert [str(failure) for failure in failed_tests(rules)] == []
 
 
 def test_rules_are_a_folder_without_init_so_that_the_name_stays_free() -> None:
@@ -115,7 +115,7 @@ def test_failing_test_is_one_line_that_says_why(tmp_path: Path) -> None:
         "{on_loaded_path: true, utilisation_max: 0.977, ", "{on_loaded_path: true, "
     )
     file.write_text(text, encoding="utf-8")
-    (failure,) = check(read_rules(file))
+    (failure,) = failed_tests(read_rules(file))
     assert str(failure) == (
         "wrong: published 4GFC test, 415.2 of 425 MB/s in every window: expected hit, got unknown "
         "(not known: utilisation_max)"

@@ -47,12 +47,12 @@ def run_tests(
     """Run the tests of the rules; exit 1 if one fails."""
     from pathlib import Path
 
-    from sanpath.rulebook.check import check
     from sanpath.rulebook.rule_files import read_rules
+    from sanpath.rulebook.rule_tests import failed_tests
     from sanpath.units import counted
 
     rules = read_rules(Path(path)) if path else _rulebook("")
-    failures = check(rules)
+    failures = failed_tests(rules)
     for failure in failures:
         typer.echo(str(failure))
     tests = sum(len(rule.tests) for rule in rules)

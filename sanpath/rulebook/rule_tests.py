@@ -25,7 +25,7 @@ class Failure:
         return f"{self.rule}: {self.test}: expected {self.expected}, got {self.got}{because}"
 
 
-def check(rules: Sequence[Rule]) -> list[Failure]:
+def failed_tests(rules: Sequence[Rule]) -> list[Failure]:
     """Run the tests of rules of every status and return the failures; [] if all passed."""
     outcomes = _outcomes(rules)
     return [
