@@ -14,7 +14,7 @@ from sanpath.rulebook.condition import Columns, Condition, Values, compile_condi
 from sanpath.rulebook.fact_kinds import FactKind, fact_kinds, finite_or_none, is_kind, units
 from sanpath.rulebook.model import RUN_BY_DEFAULT, Outcome, RowOutcome, Rule, Status
 from sanpath.rulebook.site.policy import Policy, apply_policy
-from sanpath.rulebook.summary import fill
+from sanpath.rulebook.summary_template import fill
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from math import isfinite
 from sanpath.facts.table import FactRow, FactValue
 from sanpath.rulebook.fact_kinds import FactKind, did_you_mean
 from sanpath.rulebook.model import Fix
-from sanpath.rulebook.summary import format_in_unit
+from sanpath.rulebook.summary_template import format_in_unit
 
 PLACEHOLDER = re.compile(r"<([a-z][a-z0-9_]*)>")
 _HARMLESS = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/-]*")

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ValidationError
 from sanpath.catalogue import catalogue
 from sanpath.errors import ConfigError, UsageError
 from sanpath.masking import printable
-from sanpath.rulebook import remedy, summary
+from sanpath.rulebook import remedy, summary_template
 from sanpath.rulebook.condition import ConditionError, compile_condition
 from sanpath.rulebook.fact_kinds import FactKind, did_you_mean, fact_kinds, is_kind
 from sanpath.rulebook.model import OUTCOMES, Fix, Limit, Rule, RuleTest
@@ -201,7 +201,7 @@ def _problems(rule: Rule, stem: str) -> Iterator[Problem]:
     yield from _limit_problems(rule, kinds)
     numbers = {name for name, kind in kinds.items() if kind == "number"} | rule.limits.keys()
     try:
-        summary.check(rule.summary, {"entity", *kinds, *rule.limits}, numbers)
+        summary_template.check(rule.summary, {"entity", *kinds, *rule.limits}, numbers)
     except ValueError as error:
         yield ("summary",), f"summary: {error}"
     for position, fix in enumerate(rule.fix):

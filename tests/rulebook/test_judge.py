@@ -13,7 +13,7 @@ from sanpath.rulebook.findings import group
 from sanpath.rulebook.judge import judge, not_judged
 from sanpath.rulebook.model import RUN_BY_DEFAULT, STATUSES, Rule
 from sanpath.rulebook.rule_files import find_rule, load_rulebook
-from sanpath.rulebook.summary import UNKNOWN_TEXT, fill, format_in_unit
+from sanpath.rulebook.summary_template import UNKNOWN_TEXT, fill, format_in_unit
 
 RULES = load_rulebook()
 LINK_FULL = find_rule(RULES, "link-full")

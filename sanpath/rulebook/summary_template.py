@@ -1,4 +1,4 @@
-"""Fills the one-sentence summary of a rule with facts, each in its usual unit."""
+"""Fills the template of a rule's one-sentence summary with facts, each in its usual unit."""
 
 from __future__ import annotations
 
