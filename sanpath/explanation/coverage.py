@@ -15,9 +15,9 @@ from sanpath.facts.table import number
 from sanpath.model import Poll
 from sanpath.recording.reading.recording import Recording
 from sanpath.recording.writing.clock import CLOCK_JUMP
-from sanpath.topology.descriptions import DESCRIPTION
 from sanpath.topology.names import short_name
 from sanpath.topology.paths import hosts_of, io_paths
+from sanpath.topology.port_descriptions import DESCRIPTION
 from sanpath.topology.topology import SAME_TRAFFIC, Topology
 from sanpath.units import counted, first_of, join_names
 

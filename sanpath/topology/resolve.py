@@ -9,7 +9,6 @@ from difflib import get_close_matches
 
 from sanpath.model import Entity, Link, Scalar, SourceEntity, SourceLink
 from sanpath.recording.format.layout import CONFIG
-from sanpath.topology.descriptions import connect_described
 from sanpath.topology.keys import INITIATOR_KEYS, TRUST, Local, label_of, normalise
 from sanpath.topology.logins import (
     drop_wrong_guesses,
@@ -18,6 +17,7 @@ from sanpath.topology.logins import (
     wwpn_without_name,
 )
 from sanpath.topology.machine_names import spell_machine, spellings
+from sanpath.topology.port_descriptions import connect_described
 from sanpath.topology.result_files import link_to_only_machine, repeat_for_numbered_loads
 from sanpath.topology.same_entity import same_entities
 from sanpath.topology.topology import SAME_TRAFFIC, Topology, Unjoined

@@ -7,8 +7,8 @@ import json
 import networkx as nx
 
 from sanpath.masking import printable
-from sanpath.topology.descriptions import description, ports_without_cable
 from sanpath.topology.paths import io_paths, machine_of, placed_loads, targets_of
+from sanpath.topology.port_descriptions import description, ports_without_cable
 from sanpath.topology.topology import Topology
 
 _MAX_PORTS = 20
