@@ -22,7 +22,7 @@ from sanpath.verdict.evidence.healthy import met_rate, unhealthy_reason
 from sanpath.verdict.evidence.step import answered_by_memory, drift, unread_parts
 from sanpath.verdict.evidence.variation import held_back_ratio
 from sanpath.verdict.hypotheses.claim import Claim, probability_of, suspect_name
-from sanpath.verdict.judgement.experiment import choose_experiments
+from sanpath.verdict.judgement.experiment_choice import choose_experiments
 from sanpath.verdict.judgement.posterior import COUNTER_WEIGHT, rank_claims
 from sanpath.verdict.model import MIN_PROBABILITY, NAMED, Judgement
 from sanpath.verdict.places.latency_segment import LatencySegment
