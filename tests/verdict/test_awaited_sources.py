@@ -9,7 +9,7 @@ import pytest
 
 from sanpath.diagnose import judge_recording
 from sanpath.facts.table import FactTable
-from sanpath.verdict.judgement.parts import judge_parts
+from sanpath.verdict.judgement.load_parts import judge_parts
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, Port, San
 from tests.support.stories import COUNTED, NOTHING, X, published
 

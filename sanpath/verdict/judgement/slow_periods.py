@@ -10,7 +10,7 @@ from sanpath.facts.facts import Facts
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.time.slow_periods import SlowPeriods
 from sanpath.units import duration, percent
-from sanpath.verdict.judgement.parts import is_limited, judge_parts, same_verdict
+from sanpath.verdict.judgement.load_parts import is_limited, judge_parts, same_verdict
 from sanpath.verdict.model import Judgement
 
 _DECIDING_RATIO = 0.2

@@ -11,7 +11,7 @@ from sanpath.diagnosis.experiment import VerdictKind
 from sanpath.diagnosis.model import Bottleneck, Grade
 from sanpath.model import Layer
 from sanpath.topology.topology import Topology
-from sanpath.verdict.judgement.parts import _combined
+from sanpath.verdict.judgement.load_parts import _combined
 from sanpath.verdict.model import Judgement
 
 
