@@ -20,8 +20,8 @@ from sanpath.diagnosis.model import CurvePoint, Diagnosis, Setting
 from sanpath.facts.figures.model import FigureComparison, FigureValue
 from sanpath.recording.reading.recording import Recording
 from sanpath.rulebook.model import Finding
-from sanpath.views import systems
 from sanpath.views.compare import finding_lines, reached_lines, setting_lines
+from sanpath.views.side_by_side import as_text
 from sanpath_collectors.figures.parse import parse_figure
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
 from tests.support.stories import COUNTED, NOTHING, X, diagnosed, judged
@@ -205,7 +205,7 @@ def test_a_step_that_becomes_slower_every_month_drifts(tmp_path: Path) -> None:
     assert (found.direction, round(found.in_flight), found.days) == ("read", 16, 59)
     assert found.change == pytest.approx(-0.1, abs=0.005)
     assert found.per_month == pytest.approx(-0.053, abs=0.003)
-    text = systems.as_text(side_by_side(names, falling, None), 200)
+    text = as_text(side_by_side(names, falling, None), 200)
     assert "drift: 64 KiB reads with 16 outstanding: throughput -10.0 % in 59 days, -5.3 % a month" in text
     assert "no setting that was read differs" in text
     back = [*falling[:2], replace(falling[0], run=falling[2].run)]

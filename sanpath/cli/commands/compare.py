@@ -90,10 +90,11 @@ def _width() -> int | None:
 
 def _several(recordings: list[Path], runs: list[Diagnosis], latency_seconds: float | None, form: Form) -> str:
     from sanpath.comparison.side_by_side import side_by_side
-    from sanpath.views import json, systems
+    from sanpath.views import json
+    from sanpath.views.side_by_side import as_text
 
     table = side_by_side([str(folder) for folder in recordings], runs, latency_seconds)
-    return json.render(table) if form is Form.json else systems.as_text(table, _width())
+    return json.render(table) if form is Form.json else as_text(table, _width())
 
 
 def _two(recordings: list[Path], runs: list[Diagnosis], latency_seconds: float | None, form: Form) -> str:
