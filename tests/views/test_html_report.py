@@ -24,7 +24,7 @@ from sanpath.recording.writing.mark import add_mark
 from sanpath.topology.resolve import resolve
 from sanpath.views.html import percentiles
 from sanpath.views.html.page import render
-from sanpath.views.html.path import path_graph
+from sanpath.views.html.path_graph import path_graph
 from tests.support.recording import RecordingBuilder
 from tests.support.san import ARRAY_PORT, HOST_PORT, AtArray, Flow, San
 from tests.support.sites import Life, Site, split

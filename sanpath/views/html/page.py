@@ -17,8 +17,8 @@ from sanpath.views import cells, first_screen, probe, words
 from sanpath.views import curve as curve_table
 from sanpath.views.html import appendix, curve, heat, percentiles, timeline
 from sanpath.views.html.document import document, rounded
-from sanpath.views.html.drawing import drawing
-from sanpath.views.html.path import path_graph
+from sanpath.views.html.path_drawing import path_drawing
+from sanpath.views.html.path_graph import path_graph
 from sanpath.views.step_notes import step_notes
 
 _MAX_UNFOLDED = 12
@@ -60,7 +60,7 @@ def render(diagnosis: Diagnosis, topology: Topology, series: Series) -> str:
         curve_title=curve_table.TITLE,
         knee=curve_table.knee(diagnosis),
         path=path,
-        topology=drawing(path),
+        topology=path_drawing(path),
         findings=findings,
         probe=probe,
         most=_MAX_UNFOLDED,

@@ -1,4 +1,4 @@
-"""The drawing of the I/O paths from load to volume: the utilisation of each link, and the limits."""
+"""The I/O paths from load to volume as a graph to draw: the utilisation of each link, and the limits."""
 
 from __future__ import annotations
 

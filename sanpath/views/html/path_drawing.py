@@ -1,4 +1,4 @@
-"""The drawing of the I/O paths as SVG: from load to volume, with a column for each entity kind."""
+"""Draws the graph of the I/O paths as SVG: from load to volume, with a column for each entity kind."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import defaultdict
 from markupsafe import Markup
 
 from sanpath.views.html import svg
-from sanpath.views.html.path import Edge, Node, PathGraph
+from sanpath.views.html.path_graph import Edge, Node, PathGraph
 
 _WIDTH, _HEIGHT = 112.0, 46.0
 _ROW_HEIGHT = 84.0
@@ -20,7 +20,7 @@ Places = dict[str, tuple[float, float]]
 """Entity → coordinates of its upper left corner."""
 
 
-def drawing(graph: PathGraph) -> Markup | None:
+def path_drawing(graph: PathGraph) -> Markup | None:
     """The drawing. None: there is nothing to draw."""
     if not graph.nodes:
         return None
