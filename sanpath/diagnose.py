@@ -34,8 +34,8 @@ from sanpath.explanation.in_flight import in_flight
 from sanpath.explanation.latency_budget import latency_budget
 from sanpath.explanation.load_end import how_it_ended
 from sanpath.explanation.next_command import with_commands
-from sanpath.explanation.plan import plan
 from sanpath.explanation.probe_steps import probe
+from sanpath.explanation.remediation_plan import remediation_plan
 from sanpath.explanation.step_differences import step_differences
 from sanpath.facts.compute import compute
 from sanpath.facts.facts import Facts
@@ -136,7 +136,7 @@ def conclude(
         sources=accounts(recording, polls, facts.clocks),
         marks=tuple(Mark(iso(e.seen), str(e.detail.get("text", ""))) for e in marks),
         configuration=configuration(facts, deciding_judgement(facts, judgements).load if judgements else None),
-        plan=plan(remaining, verdict, {source.collector for source in recording.declarations}),
+        plan=remediation_plan(remaining, verdict, {source.collector for source in recording.declarations}),
         judging=Judging(site.policy, site.limits, accepted, site.refused),
         recorders=recorders(facts),
         figures=tuple(facts.figures),

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from sanpath.diagnosis.experiment import Experiment, VerdictKind
-from sanpath.diagnosis.plan import PlanStep
+from sanpath.diagnosis.remediation_plan import PlanStep
 from sanpath.diagnosis.sources import Mark, RecorderAccount, SourceAccount
 from sanpath.diagnosis.summary import Summary
 from sanpath.facts.figures.model import FigureComparison

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from sanpath.diagnosis.model import Bottleneck, Cleared, Diagnosis, StepResult, Verdict
-from sanpath.diagnosis.plan import PlanStep
+from sanpath.diagnosis.remediation_plan import PlanStep
 from sanpath.diagnosis.summary import Summary
 from sanpath.facts.load.loads import FLAT
 from sanpath.facts.table import WHOLE_RUN

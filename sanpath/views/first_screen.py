@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sanpath.diagnosis.model import Diagnosis
-from sanpath.diagnosis.plan import PlanStep
+from sanpath.diagnosis.remediation_plan import PlanStep
 from sanpath.diagnosis.summary import PathElement, PathRole
 from sanpath.masking import printable
 from sanpath.units import first_of, percent_rounded

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
         Unobserved,
         Verdict,
     )
-    from sanpath.diagnosis.plan import PlanStep, PlanVariant
+    from sanpath.diagnosis.remediation_plan import PlanStep, PlanVariant
     from sanpath.rulebook.model import Finding
 
 TITLES = {kind: f"{words[:1].upper()}{words[1:]}" for kind, words in KIND_WORDS.items()}

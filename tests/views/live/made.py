@@ -25,7 +25,7 @@ from sanpath.diagnosis.model import (
 )
 from sanpath.diagnosis.sources import Mark, SourceAccount
 from sanpath.diagnosis.summary import Summary
-from sanpath.explanation.plan import plan
+from sanpath.explanation.remediation_plan import remediation_plan
 from sanpath.facts.chart_series import Line, Quantity, Series
 from sanpath.pulse.model import Freshness
 from sanpath.rulebook.model import Finding, Fix
@@ -160,7 +160,7 @@ def diagnosis(*steps: StepResult, entity: str = HOST_LINK, complete: bool = Fals
         R0(None, None),
         Next(entity, "at 8GFC", (6250, 12500), (0.041, 0.082)),
     )
-    steps_of_plan = plan(findings, verdict)
+    steps_of_plan = remediation_plan(findings, verdict)
     first = steps_of_plan[0] if steps_of_plan else None
     return Diagnosis(
         summary=Summary(

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 
 from sanpath.diagnosis.model import Verdict
-from sanpath.diagnosis.plan import PlanPurpose, PlanStep, PlanVariant, Resolved, Risk
+from sanpath.diagnosis.remediation_plan import PlanPurpose, PlanStep, PlanVariant, Resolved, Risk
 from sanpath.rulebook.model import DISRUPTIONS, SEVERITIES, Disruption, Finding, Fix
 from sanpath.rulebook.remedy import PLACEHOLDER, Remedy
 
@@ -75,7 +75,7 @@ class _Draft:
         self.after |= set(fix.after)
 
 
-def plan(
+def remediation_plan(
     findings: Sequence[Finding], verdict: Verdict, collectors: Collection[str] = frozenset()
 ) -> tuple[PlanStep, ...]:
     """The steps in order.

@@ -13,8 +13,8 @@ import pytest
 from sanpath.diagnose import diagnose
 from sanpath.diagnosis.experiment import VerdictKind
 from sanpath.diagnosis.model import R0, Bottleneck, Next, Verdict
-from sanpath.diagnosis.plan import PlanStep
-from sanpath.explanation.plan import plan
+from sanpath.diagnosis.remediation_plan import PlanStep
+from sanpath.explanation.remediation_plan import remediation_plan
 from sanpath.rulebook.model import DISRUPTIONS, Disruption, Finding, Fix, Role, Severity
 from sanpath.rulebook.rule_files import load_rulebook
 from sanpath.rulebook.site.settings import Site, Suppression
@@ -47,7 +47,7 @@ def test_what_limits_comes_first_then_the_test_then_risks() -> None:
         finding("a", fix("limit", "outage")),
         finding("d", fix("nothing to do"), role="symptom"),
     ]
-    steps = plan(found, VERDICT)
+    steps = remediation_plan(found, VERDICT)
     assert commands(steps) == ["limit", "test", "risk"]
     assert [step.purpose for step in steps] == ["limit", "test", "risk"]
     assert [step.number for step in steps] == [1, 2, 3]
@@ -56,62 +56,62 @@ def test_what_limits_comes_first_then_the_test_then_risks() -> None:
 def test_a_step_of_two_findings_says_once_what_both_say() -> None:
     longer = fix("a", action="Enlarge", verify="It is gone; reads take longer.", undo="The size and the engine.")
     shorter = fix("b", action="Enlarge", verify="It is gone.", undo="The size.")
-    (step,) = plan([finding("a", longer), finding("b", shorter)], VERDICT)
+    (step,) = remediation_plan([finding("a", longer), finding("b", shorter)], VERDICT)
     assert (step.verify, step.undo) == (longer.verify, longer.undo)
 
 
 def test_a_command_that_one_finding_fills_in_is_not_repeated_with_its_placeholder() -> None:
     """A full link does not know the LUN, and the LUN's own rule does."""
     unfilled, filled = (fix(f"set -d {name}", action="Spread", relieves="idle_path") for name in ("<naa>", "naa.61"))
-    (step,) = plan([finding("a", unfilled), finding("b", filled)], VERDICT)
+    (step,) = remediation_plan([finding("a", unfilled), finding("b", filled)], VERDICT)
     assert (step.commands, len(step.resolves)) == (("set -d naa.61",), 2)
 
 
 def test_a_free_remedy_comes_before_a_restart() -> None:
-    steps = plan([finding("a", fix("reboot", "host"), fix("at once"), fix("buy", "outage"))], VERDICT)
+    steps = remediation_plan([finding("a", fix("reboot", "host"), fix("at once"), fix("buy", "outage"))], VERDICT)
     assert commands(steps) == ["at once", "reboot", "buy"]
 
 
 def test_a_free_step_waits_for_the_restart_that_it_needs() -> None:
     """The device's queue cannot be deeper than the driver of the adapter lets it be."""
     device = fix("device depth", after=("queue/driver",))
-    steps = plan([finding("queue", device, fix("driver depth", "host", name="driver"))], VERDICT)
+    steps = remediation_plan([finding("queue", device, fix("driver depth", "host", name="driver"))], VERDICT)
     assert commands(steps) == ["driver depth", "device depth"]
     assert [step.after for step in steps] == [(), (1,)]
 
 
 def test_a_step_waits_for_every_remedy_of_a_rule_that_it_names() -> None:
     policy = finding("policy", fix("round robin", after=("paths-down",)))
-    steps = plan([policy, finding("paths-down", fix("cable", "path"), fix("enable"))], VERDICT)
+    steps = remediation_plan([policy, finding("paths-down", fix("cable", "path"), fix("enable"))], VERDICT)
     assert commands(steps) == ["enable", "cable", "round robin"]
     assert steps[2].after == (1, 2)
 
 
 def test_what_is_not_in_the_plan_is_waited_for_by_nobody() -> None:
-    (step,) = plan([finding("policy", fix("round robin", after=("paths-down",)))], VERDICT)
+    (step,) = remediation_plan([finding("policy", fix("round robin", after=("paths-down",)))], VERDICT)
     assert step.after == ()
 
 
 def test_steps_that_need_each_other_are_all_there() -> None:
     both = [finding("a", fix("a", after=("b",))), finding("b", fix("b", after=("a",)))]
-    assert sorted(commands(plan(both, VERDICT))) == ["a", "b"]
+    assert sorted(commands(remediation_plan(both, VERDICT))) == ["a", "b"]
 
 
 def test_the_same_commands_are_one_step_that_resolves_both_findings() -> None:
-    steps = plan([finding("a", fix("x")), finding("b", fix("x"), role="risk")], VERDICT)
+    steps = remediation_plan([finding("a", fix("x")), finding("b", fix("x"), role="risk")], VERDICT)
     assert [resolved.rule for resolved in steps[0].resolves] == ["a", "b"]
     assert (len(steps), steps[0].purpose) == (1, "limit")
 
 
 def test_to_look_at_something_is_no_step_where_there_is_something_to_do() -> None:
     look = fix("show", reads_only=True)
-    assert commands(plan([finding("a", look, fix("do", "path"))], VERDICT)) == ["do"]
-    assert commands(plan([finding("a", look)], VERDICT)) == ["show"]
+    assert commands(remediation_plan([finding("a", look, fix("do", "path"))], VERDICT)) == ["do"]
+    assert commands(remediation_plan([finding("a", look)], VERDICT)) == ["show"]
 
 
 def test_a_gain_is_that_of_the_what_if_and_not_of_a_path_that_was_idle() -> None:
     found = [finding("a", fix("faster", "path"), fix("spread", relieves="idle_path"), gain="more")]
-    steps = plan(found, VERDICT)
+    steps = remediation_plan(found, VERDICT)
     assert [(step.commands, step.gain_ops_per_second) for step in steps] == [
         (("spread",), None),
         (("faster",), (1e3, 2e3)),
@@ -120,7 +120,7 @@ def test_a_gain_is_that_of_the_what_if_and_not_of_a_path_that_was_idle() -> None
 
 def test_a_risk_that_would_relieve_what_limits_is_mended_with_it() -> None:
     found = [finding("b", fix("buy", "outage")), replace(finding("a", fix("spread"), role="risk"), relieves="link:a")]
-    steps = plan(found, VERDICT)
+    steps = remediation_plan(found, VERDICT)
     assert [(step.commands, step.purpose) for step in steps] == [(("spread",), "limit"), (("buy",), "limit")]
 
 
@@ -133,19 +133,19 @@ def test_a_risk_that_would_relieve_what_limits_is_mended_with_it() -> None:
 )
 def test_whether_a_risk_limits_is_not_known_where_the_limit_is_not(kind: VerdictKind, purpose: str) -> None:
     verdict = replace(VERDICT, kind=kind)
-    (step,) = plan([finding("a", fix("x"), role="risk")], verdict)
+    (step,) = remediation_plan([finding("a", fix("x"), role="risk")], verdict)
     assert words.plan_text(replace(diagnosed("published"), verdict=verdict), step) == purpose
 
 
 def test_of_several_load_generators_that_of_the_recording_is_advised() -> None:
     fixes = [fix(name, platform=name) for name in ("fio", "DiskSpd", "SQLIO", "any, the same")]
     found = [finding("a", *fixes, role="validity")]
-    assert commands(plan(found, VERDICT, {"sqlio", "snmp_switch"})) == ["SQLIO", "any, the same"]
-    assert len(plan(found, VERDICT, {"snmp_switch"})) == 4, "nobody knows which"
+    assert commands(remediation_plan(found, VERDICT, {"sqlio", "snmp_switch"})) == ["SQLIO", "any, the same"]
+    assert len(remediation_plan(found, VERDICT, {"snmp_switch"})) == 4, "nobody knows which"
 
 
 def test_what_was_not_judged_calls_for_nothing() -> None:
-    assert plan([replace(finding("a", fix("x")), outcome="unknown")], VERDICT) == ()
+    assert remediation_plan([replace(finding("a", fix("x")), outcome="unknown")], VERDICT) == ()
 
 
 @pytest.mark.parametrize("name", STORIES)
@@ -212,7 +212,7 @@ def test_one_remedy_on_several_ports_is_one_step() -> None:
         mend = Fix(platform="any", commands=typed, scope="One port.", disruption="path", verify="-", undo=f"{name}.")
         return replace(finding("full", mend), entity=f"link:{name}")
 
-    (step,) = plan([port("fc1/1"), port("fc1/7")], VERDICT)
+    (step,) = remediation_plan([port("fc1/1"), port("fc1/7")], VERDICT)
     assert step.commands == (
         "configure terminal",
         "interface fc1/1", "switchport speed auto",
@@ -227,14 +227,16 @@ def test_what_two_rules_say_of_the_same_action_is_not_said_twice() -> None:
     down = "The port goes down. Change one fabric at a time."
     long, short = f"Note the speed, and check the optics. {down}", f"Note the speed. {down}"
     fixes = [fix(name, action="Speed", scope=scope) for name, scope in (("a", long), ("b", short))]
-    (step,) = plan([finding("full", fixes[0]), finding("slow", fixes[1])], VERDICT)
+    (step,) = remediation_plan([finding("full", fixes[0]), finding("slow", fixes[1])], VERDICT)
     assert step.scope == long
 
 
 def test_one_action_on_several_platforms_is_one_step_with_a_variant_each() -> None:
     """Nobody is handed a command line of another platform: each has its name, and the step none of its own."""
     fixes = [fix(name, platform=name, action="Spread") for name in ("ESXi", "Linux", "Windows")]
-    (step,) = plan([finding("a", *fixes), finding("b", fix("again", platform="Linux", action="Spread"))], VERDICT)
+    (step,) = remediation_plan(
+        [finding("a", *fixes), finding("b", fix("again", platform="Linux", action="Spread"))], VERDICT
+    )
     assert (step.action, step.platform, step.commands) == ("Spread", "ESXi, Linux, Windows", ())
     assert [(v.platform, v.commands) for v in step.variants] == [
         ("ESXi", ("ESXi",)),
@@ -247,10 +249,12 @@ def test_one_action_on_several_platforms_is_one_step_with_a_variant_each() -> No
 def test_what_is_about_the_limit_comes_before_what_is_not() -> None:
     queue = Bottleneck("lun:a", "lun", "host", "read")
     elsewhere = replace(finding("b", fix("free")), entity="vdisk:b")
-    steps = plan([elsewhere, finding("a", fix("restart", "host"))], replace(VERDICT, bottlenecks=(queue,)))
+    steps = remediation_plan(
+        [elsewhere, finding("a", fix("restart", "host"))], replace(VERDICT, bottlenecks=(queue,))
+    )
     assert commands(steps) == ["restart", "free"]
 
 
 def test_idle_paths_are_brought_into_use_once_whichever_rules_ask_for_it() -> None:
     one, other = fix("spread", relieves="idle_path"), fix("spread too", relieves="idle_path")
-    assert len(plan([finding("a", one), finding("b", other, role="risk")], VERDICT)) == 1
+    assert len(remediation_plan([finding("a", one), finding("b", other, role="risk")], VERDICT)) == 1
