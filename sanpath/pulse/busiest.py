@@ -14,7 +14,7 @@ from operator import attrgetter
 import numpy as np
 import numpy.typing as npt
 
-from sanpath.catalogue.capacity import Technology, link_capacity
+from sanpath.catalogue.link_capacity import Technology, link_capacity
 from sanpath.facts.fabric.links import ABOVE_LINE_RATE_RATIO
 from sanpath.facts.samples.counters import PORT_SPEED
 from sanpath.model import DIRECTIONS

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import cast
 
-from sanpath.catalogue.capacity import Technology
+from sanpath.catalogue.link_capacity import Technology
 from sanpath.topology.paths import Cable, cables, io_paths, placed_loads
 from sanpath.topology.topology import Topology
 

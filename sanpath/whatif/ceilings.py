@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from sanpath.catalogue.capacity import Capacity, Technology, counted_per_payload
+from sanpath.catalogue.link_capacity import Capacity, Technology, counted_per_payload
 from sanpath.diagnosis.model import Interval
 from sanpath.facts.fabric.link_measures import filled_ratio, is_saturated, wire_seconds
 from sanpath.facts.facts import Facts

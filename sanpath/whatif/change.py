@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from sanpath.catalogue.capacity import Capacity
+from sanpath.catalogue.link_capacity import Capacity
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sanpath.catalogue.capacity import Capacity, link_capacity
+from sanpath.catalogue.link_capacity import Capacity, link_capacity
 from sanpath.diagnosis.model import Bottleneck, Next
 from sanpath.facts.facts import Facts
 from sanpath.facts.load.loads import LoadFacts

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sanpath.catalogue.capacity import Capacity, link_capacity
 from sanpath.catalogue.catalogue import capacities
+from sanpath.catalogue.link_capacity import Capacity, link_capacity
 from sanpath.catalogue.values import IN_TURN_POLICIES
 from sanpath.diagnosis.model import Bottleneck
 from sanpath.facts.facts import Facts

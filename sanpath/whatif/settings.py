@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 
-from sanpath.catalogue.capacity import Capacity, link_capacity
+from sanpath.catalogue.link_capacity import Capacity, link_capacity
 from sanpath.catalogue.values import ADAPTIVE_POLICIES, IN_TURN_POLICIES, SINGLE_PATH_POLICIES
 from sanpath.errors import UsageError
 from sanpath.facts.facts import Facts

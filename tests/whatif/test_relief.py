@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sanpath.catalogue.capacity import link_capacity
+from sanpath.catalogue.link_capacity import link_capacity
 from sanpath.diagnose import judge_recording
 from sanpath.facts.table import FactRow
 from sanpath.model import Scalar

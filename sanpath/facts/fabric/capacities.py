@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from sanpath.catalogue.capacity import Capacity, Technology, link_capacity
+from sanpath.catalogue.link_capacity import Capacity, Technology, link_capacity
 from sanpath.facts.host.tested_machines import as_number
 from sanpath.facts.table import FactTable, FactValue
 from sanpath.model import Scalar

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
-from sanpath.catalogue.capacity import Technology, payload_ratio
+from sanpath.catalogue.link_capacity import Technology, payload_ratio
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, FactTable, number
 

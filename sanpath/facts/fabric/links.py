@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
-from sanpath.catalogue.capacity import Capacity, Technology, counted_per_payload, full_ratio, link_capacity
+from sanpath.catalogue.link_capacity import Capacity, Technology, counted_per_payload, full_ratio, link_capacity
 from sanpath.facts.fabric.cabling import CarriedBytes, cabling_of_test, carried_bytes
 from sanpath.facts.fabric.link_measures import FULL_RATIO
 from sanpath.facts.fabric.load_shares import OVERHEAD_TOLERANCE, on_loaded_path, other_path_idle

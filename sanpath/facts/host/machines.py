@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
-from sanpath.catalogue.capacity import Technology, link_capacity
+from sanpath.catalogue.link_capacity import Technology, link_capacity
 from sanpath.facts.host.other_traffic import other_traffic
 from sanpath.facts.host.port_utilisation import port_use
 from sanpath.facts.host.tested_machines import (

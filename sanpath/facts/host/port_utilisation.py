@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from sanpath.catalogue.capacity import Technology, counted_per_payload, full_ratio, link_capacity
+from sanpath.catalogue.link_capacity import Technology, counted_per_payload, full_ratio, link_capacity
 from sanpath.facts.samples.step_samples import StepSamples, gauge_or_rates
 from sanpath.facts.table import FactValue
 from sanpath.model import Scalar

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Literal
 
-from sanpath.catalogue.capacity import Capacity, payload_ratio
+from sanpath.catalogue.link_capacity import Capacity, payload_ratio
 from sanpath.facts.fabric.capacities import cable_capacity
 from sanpath.facts.fabric.link_measures import filled_ratio
 from sanpath.facts.fabric.load_shares import LOADED

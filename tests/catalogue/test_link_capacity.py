@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sanpath.catalogue.capacity import Technology, counted_per_payload, full_ratio, link_capacity
+from sanpath.catalogue.link_capacity import Technology, counted_per_payload, full_ratio, link_capacity
 
 KIB = 1024
 
