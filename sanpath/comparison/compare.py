@@ -11,7 +11,15 @@ from math import hypot
 from typing import Literal
 
 from sanpath.comparison.changed_settings import changed_settings, confounded
-from sanpath.comparison.changes import (
+from sanpath.comparison.differences import (
+    Difference,
+    FindingOutcome,
+    differences,
+    moved_wait,
+    outcomes,
+    reported_entities,
+)
+from sanpath.comparison.performance_changes import (
     MIN_CHANGE,
     Change,
     base_name,
@@ -20,14 +28,6 @@ from sanpath.comparison.changes import (
     notable_tail,
     repetitions_of,
     throughput_spread,
-)
-from sanpath.comparison.differences import (
-    Difference,
-    FindingOutcome,
-    differences,
-    moved_wait,
-    outcomes,
-    reported_entities,
 )
 from sanpath.comparison.repeatability import reproducibility_limit
 from sanpath.comparison.same_latency import AtLatency, compare_at_latency

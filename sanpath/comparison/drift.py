@@ -10,8 +10,8 @@ from math import exp, log
 from statistics import linear_regression
 
 from sanpath.comparison.changed_settings import changed_settings
-from sanpath.comparison.changes import MIN_CHANGE, throughput_spread
 from sanpath.comparison.differences import differences
+from sanpath.comparison.performance_changes import MIN_CHANGE, throughput_spread
 from sanpath.diagnosis.model import CurvePoint, Diagnosis
 
 _MIN_RECORDINGS = 3

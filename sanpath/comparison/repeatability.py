@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import sqrt
 from statistics import mean
 
-from sanpath.comparison.changes import repetitions_of
+from sanpath.comparison.performance_changes import repetitions_of
 from sanpath.diagnosis.model import StepResult
 
 _T_QUANTILES = (12.706, 4.303, 3.182, 2.776)

@@ -9,7 +9,7 @@ from math import isclose
 from operator import attrgetter
 from typing import Protocol
 
-from sanpath.comparison.changes import SAME_SIZE
+from sanpath.comparison.performance_changes import SAME_SIZE
 from sanpath.diagnosis.model import CurvePoint, Diagnosis
 from sanpath.units import duration
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isclose
 
-from sanpath.comparison.changes import SAME_IN_FLIGHT
 from sanpath.comparison.drift import Drift, drift
+from sanpath.comparison.performance_changes import SAME_IN_FLIGHT
 from sanpath.comparison.same_latency import AtLatency, compare_at_latency, same_io
 from sanpath.diagnosis.experiment import VerdictKind
 from sanpath.diagnosis.model import Curve, CurvePoint, Diagnosis

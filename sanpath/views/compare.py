@@ -8,9 +8,9 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from sanpath.comparison.changes import Change
 from sanpath.comparison.compare import Comparison, Pair
 from sanpath.comparison.differences import Value
+from sanpath.comparison.performance_changes import Change
 from sanpath.comparison.same_latency import AtLatency, Cost
 from sanpath.masking import printable
 from sanpath.units import bandwidth, count, duration, iops, percent, percent_change

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from sanpath.comparison.changed_settings import changed_settings, confounded
-from sanpath.comparison.changes import throughput_spread
 from sanpath.comparison.compare import compare
 from sanpath.comparison.differences import Difference
+from sanpath.comparison.performance_changes import throughput_spread
 from sanpath.comparison.repeatability import reproducibility_limit
 from sanpath.diagnosis.model import Diagnosis, DirectionResult
 from sanpath.model import Scalar

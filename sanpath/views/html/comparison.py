@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from markupsafe import Markup
 
-from sanpath.comparison.changes import Change
 from sanpath.comparison.compare import Comparison, Pair
+from sanpath.comparison.performance_changes import Change
 from sanpath.diagnosis.model import Diagnosis
 from sanpath.facts.chart_series import Series
 from sanpath.units import bandwidth, count, duration, percent_change
