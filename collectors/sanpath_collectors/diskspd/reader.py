@@ -20,9 +20,9 @@ from sanpath.plugin import (
     text_of,
     warning,
 )
-from sanpath_collectors.diskspd.forms import ResultParser, is_result
 from sanpath_collectors.diskspd.outcome import ALL_TARGETS, Head, Load, SpanOutcome, TargetOutcome
 from sanpath_collectors.diskspd.plausibility import reason_without_results, span_remarks
+from sanpath_collectors.diskspd.result_parser import ResultParser, is_result
 from sanpath_collectors.diskspd.samples import host_rows, load_rows, percentile_buckets
 from sanpath_collectors.diskspd.series import Timeline, build_timeline
 
