@@ -23,7 +23,7 @@ from sanpath_collectors.cloud_volume.config import CloudVolumeConfig
 from sanpath_collectors.cloud_volume.inventory import FILES, Inventory, Volume
 from sanpath_collectors.cloud_volume.tables import LOG_PAGE, VOLUME
 from sanpath_collectors.linux_host import parse as host_parse
-from sanpath_collectors.linux_host.machine import MachineCollector
+from sanpath_collectors.linux_host.machine_collector import MachineCollector
 from sanpath_collectors.linux_host.snapshot import Snapshot
 from sanpath_collectors.linux_target.tables import DISKSTATS
 

@@ -17,7 +17,7 @@ from sanpath.plugin import (
     quantity,
 )
 from sanpath_collectors.linux_host import parse as host_parse
-from sanpath_collectors.linux_host.machine import MachineCollector
+from sanpath_collectors.linux_host.machine_collector import MachineCollector
 from sanpath_collectors.linux_host.snapshot import Snapshot
 from sanpath_collectors.linux_host.tables import FC_PAYLOAD
 from sanpath_collectors.linux_host.tcp.connections import StorageConnections

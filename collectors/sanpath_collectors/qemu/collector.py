@@ -19,7 +19,7 @@ from sanpath.plugin import (
     quantity,
     rows_of,
 )
-from sanpath_collectors.linux_host.machine import MachineCollector
+from sanpath_collectors.linux_host.machine_collector import MachineCollector
 from sanpath_collectors.linux_host.parse import diskstats
 from sanpath_collectors.linux_host.snapshot import HOSTNAME, Snapshot
 from sanpath_collectors.qemu import inventory, libvirt, parse, processes, qmp, samples
