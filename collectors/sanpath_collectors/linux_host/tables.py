@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sanpath.plugin import Column, Table
+from sanpath_collectors.linux_host.cgroups.cpu_quotas import CPU_COUNTERS, QUOTA
 from sanpath_collectors.linux_host.cgroups.files import COUNTERS, LIMITS, PRESSURE
-from sanpath_collectors.linux_host.cgroups.processors import CPU_COUNTERS, QUOTA
 from sanpath_collectors.linux_host.tcp import storage_connections
 
 _MICROSECONDS, _MILLISECONDS = 1e-6, 1e-3

@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 
 from sanpath.plugin import Clock, Item, Machine, SourceEntity, SourceLink, rows_of
+from sanpath_collectors.linux_host.cgroups.cpu_quotas import QUOTA, quota_files, quota_groups_of, quota_values
 from sanpath_collectors.linux_host.cgroups.files import LIMITS, Group, Values, groups_of
-from sanpath_collectors.linux_host.cgroups.processors import QUOTA, quota_files, quota_groups_of, quota_values
 from sanpath_collectors.linux_host.snapshot import Snapshot
 from sanpath_collectors.linux_host.tables import CGROUP
 
