@@ -21,7 +21,7 @@ from sanpath.facts.time.steps import load_steps
 from sanpath.facts.time.unmarked_steps import find_unmarked_steps
 from sanpath.model import DIRECTIONS, Direction, Step
 from sanpath.recording.reading.recording import Recording
-from sanpath.topology.paths import cables, entities_on_paths, io_paths, luns_of, placed_loads, targets_of
+from sanpath.topology.paths import cables, entities_on_paths, io_paths, loads_with_machine, luns_of, targets_of
 from sanpath.topology.topology import Topology
 
 Quantity = Literal["payload", "load_latency", "device_latency", "array_latency", "utilisation"]
@@ -159,10 +159,10 @@ def _time_lines(
     samples_by_kind: dict[str, list[StepSamples]],
 ) -> Iterator[Line]:
     """Yield the time of an I/O at and below each device of the load, as the device reports it."""
-    _, volumes = targets_of(topology, *placed_loads(topology))
+    _, volumes = targets_of(topology, *loads_with_machine(topology))
     arrays = {array for volume in volumes for array in topology.related(volume, "member_of", "array")}
     luns = {lun for volume in volumes for lun in topology.related(volume, "backed_by", "lun")}
-    luns |= {lun for root in placed_loads(topology) for lun in luns_of(topology, root)}
+    luns |= {lun for root in loads_with_machine(topology) for lun in luns_of(topology, root)}
     for kind, entities in (("lun", luns), ("volume", volumes), ("array", arrays)):
         quantity: Quantity = "device_latency" if kind == "lun" else "array_latency"
         ids = {source_id for entity in entities for source_id in topology.entities[entity].known_as}
@@ -198,7 +198,7 @@ def _link_lines(
     """Yield the utilisation of each link with a known speed, by the port and the speed that its facts have."""
     isls = {
         cable.id: cable
-        for path in io_paths(topology, *placed_loads(topology))
+        for path in io_paths(topology, *loads_with_machine(topology))
         for cable in path.cables
         if cable.side == "switch"
     }

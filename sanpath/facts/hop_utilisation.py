@@ -13,7 +13,7 @@ from sanpath.facts.samples.gauge_windows import Window, gauge_windows
 from sanpath.facts.samples.step_samples import ENTIRE_RECORDING, StepSamples, step_samples
 from sanpath.model import DIRECTIONS, Direction
 from sanpath.recording.reading.recording import Recording
-from sanpath.topology.paths import root_of
+from sanpath.topology.paths import load_of_job
 from sanpath.topology.topology import Topology
 
 Measure = Literal["cpu", "queue", "data_rate"]
@@ -169,7 +169,7 @@ def _cpu(reader: _Reader, entity: str) -> Values | None:
             [entity, *reader.topology.members(entity, "load")],
             [e.id for e in reader.topology.of_kind("load")],
         )
-        others = {root_of(reader.topology, load) for load in loads} - {entity}
+        others = {load_of_job(reader.topology, load) for load in loads} - {entity}
         if any(map(reader.is_sampled, own)) or len(others) != 1:
             return _busiest_process(reader, own)
         # A load that only the configuration names is reported under the name of the only other one.

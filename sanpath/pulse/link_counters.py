@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from sanpath.catalogue.link_capacity import Technology
-from sanpath.topology.paths import Cable, cables, io_paths, placed_loads
+from sanpath.topology.paths import Cable, cables, io_paths, loads_with_machine
 from sanpath.topology.topology import Topology
 
 
@@ -32,7 +32,7 @@ class WiredLink:
 
 def wiring(topology: Topology) -> tuple[WiredLink, ...]:
     """Return every link with a switch port at one end; for links between switches, those that the load can use."""
-    loads = placed_loads(topology)
+    loads = loads_with_machine(topology)
     between = {
         cable.id: cable for path in io_paths(topology, *loads) for cable in path.cables if cable.side == "switch"
     }

@@ -9,7 +9,7 @@ from sanpath.facts.host.tested_machines import platform
 from sanpath.facts.load.loads import sets_depth
 from sanpath.summary.names import QUEUES, described, loss_places, with_others
 from sanpath.summary.step_figures import in_flight
-from sanpath.topology.paths import placed_loads
+from sanpath.topology.paths import loads_with_machine
 from sanpath.topology.topology import Topology
 from sanpath.units import count
 from sanpath.verdict.hypotheses.processors import COSTLY_PATH
@@ -58,7 +58,7 @@ def own_action(verdict: Verdict, topology: Topology, step: StepResult | None) ->
         return _LESS_PER_IO
     if verdict.kind == "concurrency_limited" and step is not None and step.in_flight.flushes > in_flight(step):
         return _OVERLAP_FLUSHES
-    if verdict.kind == "concurrency_limited" and not sets_depth(topology, placed_loads(topology)):
+    if verdict.kind == "concurrency_limited" and not sets_depth(topology, loads_with_machine(topology)):
         return _MORE_THREADS
     if verdict.kind not in ("bottleneck", "configured_cap") or not verdict.bottlenecks:
         return _ACTION_BY_VERDICT.get(verdict.kind)

@@ -11,7 +11,7 @@ from sanpath.summary.busy_processors import busy_machine
 from sanpath.summary.names import QUEUES, readable
 from sanpath.summary.step_figures import main_direction
 from sanpath.topology.load_path import load_and_machines
-from sanpath.topology.paths import IoPath, io_paths, machine_of, placed_loads, switch_of, targets_of
+from sanpath.topology.paths import IoPath, io_paths, loads_with_machine, machine_of, switch_of, targets_of
 from sanpath.topology.topology import Topology
 
 _BY_THE_LOAD = ("generator_limited", "concurrency_limited")
@@ -41,7 +41,7 @@ def summary_path(diagnosis: Diagnosis, topology: Topology) -> DrawnPath:
     named = next((b.entity for b in diagnosis.verdict.bottlenecks), None)
     waiting_entities = {b.wait_at for b in diagnosis.verdict.bottlenecks if b.wait_at} - limits
     uses = _uses(diagnosis)
-    loads = placed_loads(topology)
+    loads = loads_with_machine(topology)
     paths = sorted(io_paths(topology, *loads), key=lambda path: _rank(path, uses, limits, named))
     if paths:
         entities = list(_path_entities(topology, paths[0]))

@@ -9,7 +9,7 @@ from sanpath.diagnosis.model import Bottleneck, Diagnosis, ElementUse, StepResul
 from sanpath.summary.busy_processors import busy_machine
 from sanpath.summary.names import described, loss_places, noun_of, queue_names, readable, with_owner
 from sanpath.summary.step_figures import in_flight, use_of
-from sanpath.topology.paths import placed_loads, targets_of
+from sanpath.topology.paths import loads_with_machine, targets_of
 from sanpath.topology.topology import Topology
 from sanpath.units import bandwidth, count, counted, iops, percent_likely, percent_rounded
 from sanpath.verdict.model import MIN_PROBABILITY
@@ -48,7 +48,7 @@ def _words(diagnosis: Diagnosis, topology: Topology, step: StepResult) -> str:
             rate = sum(result.bytes_per_second for result in step.directions.values())
             if (limit := _configured_limit(topology, first.entity, rate, step.ops_per_second)) is not None:
                 return f"{subject} is reached ({limit})"
-            if len(targets_of(topology, *placed_loads(topology))[1]) > 1:
+            if len(targets_of(topology, *loads_with_machine(topology))[1]) > 1:
                 return f"{subject} is reached"  # The test's throughput is not what this single volume allows.
             return _fitting(f"{subject} is reached: {bandwidth(rate)}, {reached}", f"{subject} is reached")
         case "concurrency_limited":

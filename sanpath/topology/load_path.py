@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from sanpath.topology.paths import IoPath, host_of, io_paths, machine_of, placed_loads, switch_of, targets_of
+from sanpath.topology.paths import IoPath, host_of, io_paths, loads_with_machine, machine_of, switch_of, targets_of
 from sanpath.topology.topology import Topology
 
 LEVELS = (
@@ -25,7 +25,7 @@ class Stop:
 
 def io_path(topology: Topology) -> tuple[Stop, ...]:
     """Every stop that the loads' I/O can pass, in that order; () without a load."""
-    loads = placed_loads(topology)
+    loads = loads_with_machine(topology)
     if not loads:
         return ()
     stops = (*_host_stops(topology, loads), *_fabric_stops(topology, loads), *_array_stops(topology, loads))

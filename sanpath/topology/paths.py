@@ -122,12 +122,12 @@ def machine_of(topology: Topology, load: str) -> str | None:
     return next(iter(topology.related(load, "runs_on")), None)
 
 
-def placed_loads(topology: Topology) -> list[str]:
+def loads_with_machine(topology: Topology) -> list[str]:
     """Return the loads and jobs whose machine is known."""
     return [load.id for load in topology.of_kind("load") if machine_of(topology, load.id)]
 
 
-def root_of(topology: Topology, load: str) -> str:
+def load_of_job(topology: Topology, load: str) -> str:
     """Return the load that a job belongs to; for a load, the load itself."""
     return next(iter(topology.uppers(load, "load")), load)
 

@@ -7,7 +7,7 @@ import json
 import networkx as nx
 
 from sanpath.masking import printable
-from sanpath.topology.paths import io_paths, machine_of, placed_loads, targets_of
+from sanpath.topology.paths import io_paths, loads_with_machine, machine_of, targets_of
 from sanpath.topology.port_descriptions import description, ports_without_cable
 from sanpath.topology.topology import Topology
 
@@ -17,7 +17,7 @@ _MAX_PORTS = 20
 
 def as_json(topology: Topology) -> str:
     """One JSON object: entities, links with their evidence, I/O paths, and failed joins."""
-    loads = placed_loads(topology)
+    loads = loads_with_machine(topology)
     content = {
         "entities": [
             {"id": e.id, "kind": e.kind, "ids": dict(e.ids), "attributes": dict(e.attributes), "known_as": e.known_as}

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Set
 
 from sanpath.facts.host.tested_machines import as_number
 from sanpath.model import SourceEntity
-from sanpath.topology.paths import machines_of, root_of
+from sanpath.topology.paths import load_of_job, machines_of
 from sanpath.topology.topology import Topology
 from sanpath.topology.vm_moves import Report
 
@@ -105,7 +105,7 @@ def _submitting_threads(topology: Topology, device: str) -> float | None:
     threads = [
         as_number(topology.entities[load.id].attributes.get("threads"))
         for load in topology.of_kind("load")
-        if not machines.isdisjoint(machines_of(topology, root_of(topology, load.id)))
+        if not machines.isdisjoint(machines_of(topology, load_of_job(topology, load.id)))
     ]
     return max((count for count in threads if count is not None), default=None)
 

@@ -10,7 +10,7 @@ from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.samples.step_samples import StepSamples, complete_sum, sum_of_known
 from sanpath.facts.table import FactRow, FactTable, FactValue, number
 from sanpath.model import DIRECTIONS, Scalar
-from sanpath.topology.paths import hosts_of, hosts_of_all, machines_of, root_of
+from sanpath.topology.paths import hosts_of, hosts_of_all, load_of_job, machines_of
 from sanpath.topology.topology import Topology
 
 _USED_RATIO = 0.2
@@ -289,7 +289,7 @@ def _targets(topology: Topology, load: LoadFacts) -> list[str]:
     """Return the LUNs that the loads name, or that each of the jobs does whose load names no target."""
     named = []
     for root in load.roots:
-        jobs = [job for job in load.jobs if job in topology.entities and root_of(topology, job) == root]
+        jobs = [job for job in load.jobs if job in topology.entities and load_of_job(topology, job) == root]
         of_jobs = [topology.related(job, "targets", "lun") for job in jobs]
         if topology.related(root, "targets"):
             named += topology.related(root, "targets", "lun")
@@ -354,7 +354,7 @@ def _wholes_of_machines(
         part = _work(samples.get(job, ()))
         if not part[0]:
             return {}
-        load = job if machines_of(topology, job) else root_of(topology, job)
+        load = job if machines_of(topology, job) else load_of_job(topology, job)
         machines = machines_of(topology, load)
         if len(machines) != 1:
             return {}

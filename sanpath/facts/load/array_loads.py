@@ -16,7 +16,7 @@ from sanpath.facts.samples.gauge_windows import gauge_windows
 from sanpath.facts.samples.step_samples import StepSamples, step_samples
 from sanpath.model import DIRECTIONS, Direction, Step
 from sanpath.recording.reading.recording import Recording
-from sanpath.topology.paths import hosts_of, placed_loads
+from sanpath.topology.paths import hosts_of, loads_with_machine
 from sanpath.topology.topology import Topology
 
 _KINDS = ("host", "volume")
@@ -54,7 +54,7 @@ def _with_machine(topology: Topology, kind: str, samples: Sequence[StepSamples])
         if entity is not None and any(in_flight_of([sample], direction) for direction in DIRECTIONS):
             hosts = [entity] if kind == "host" else topology.related(entity, "presents", "host")
             result.append((sample, hosts[0] if len(hosts) == 1 else entity))
-    tested = {host for load in placed_loads(topology) for host in hosts_of(topology, load)}
+    tested = {host for load in loads_with_machine(topology) for host in hosts_of(topology, load)}
     return [(sample, machine) for sample, machine in result if machine in tested] or result
 
 

@@ -10,7 +10,7 @@ from sanpath.facts.load.matching_traffic import Traffic, flows_of, moves_the_sam
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.model import Entity, SourceEntity, SourceLink, Step
 from sanpath.topology.keys import INITIATOR_KEYS
-from sanpath.topology.paths import hosts_of, initiators_of, machine_of, machines_of, root_of, targets_of
+from sanpath.topology.paths import hosts_of, initiators_of, load_of_job, machine_of, machines_of, targets_of
 from sanpath.topology.topology import SAME_TRAFFIC, Topology
 from sanpath.topology.vm_moves import Report
 
@@ -60,7 +60,7 @@ def _without_path(topology: Topology) -> dict[str, list[str]]:
     machine is under its own name."""
     found: dict[str, list[str]] = defaultdict(list)
     for load in topology.of_kind("load"):
-        root, machine = root_of(topology, load.id), machine_of(topology, load.id)
+        root, machine = load_of_job(topology, load.id), machine_of(topology, load.id)
         is_job = root != load.id
         if (is_job and machine_of(topology, root)) or (machine is None and (is_job or machines_of(topology, root))):
             continue  # The load itself, or each of its jobs, has the machine.
@@ -100,7 +100,7 @@ def _joined(
         yield SourceEntity("host", entity.label, entity.label, {"name": (entity.label,), **ids})
     else:
         yield SourceLink("runs_on", (entity.kind, entity.label), ("host", host.entity.label), evidence)
-    for load in dict.fromkeys(root_of(topology, load) for load in loads):
+    for load in dict.fromkeys(load_of_job(topology, load) for load in loads):
         for volume in host.volumes:
             ends = [(topology.entities[end].kind, topology.entities[end].label) for end in (load, volume)]
             yield SourceLink("targets", ends[0], ends[1], evidence)

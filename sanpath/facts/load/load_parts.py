@@ -11,7 +11,7 @@ from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.load.loads_from_samples import load_facts, runs_in
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.model import Step
-from sanpath.topology.paths import hosts_of, machines_of, root_of
+from sanpath.topology.paths import hosts_of, load_of_job, machines_of
 from sanpath.topology.topology import Topology
 
 _Key = tuple[tuple[str, ...], tuple[str, ...]]
@@ -61,7 +61,7 @@ def _by_jobs(topology: Topology, steps: Sequence[Step], samples: Sequence[StepSa
     if len(groups) < 2:
         return []
     shared_roots = _elements_of_several(
-        {root_of(topology, _job(topology, each)) for each in g} for g in groups.values()
+        {load_of_job(topology, _job(topology, each)) for each in g} for g in groups.values()
     )
     shared_sources = _elements_of_several({each.source for each in group} for group in groups.values())
     parts = []
@@ -113,7 +113,7 @@ def _machines(topology: Topology, load: str) -> list[str]:
     """Return the machines of a job, or of the load that it belongs to."""
     if load not in topology.entities:
         return []
-    return machines_of(topology, load) or machines_of(topology, root_of(topology, load))
+    return machines_of(topology, load) or machines_of(topology, load_of_job(topology, load))
 
 
 def _job(topology: Topology, sample: StepSamples) -> str:
@@ -123,7 +123,7 @@ def _job(topology: Topology, sample: StepSamples) -> str:
 def _own_roots(topology: Topology, load: LoadFacts, shared: Collection[str]) -> tuple[str, ...]:
     """Return the loads that a part's jobs belong to; for a load in `shared`, which has jobs in other parts as well,
     the jobs themselves."""
-    roots = {job: root_of(topology, job) for job in load.jobs}
+    roots = {job: load_of_job(topology, job) for job in load.jobs}
     return tuple(dict.fromkeys(job if root in shared else root for job, root in roots.items()))
 
 

@@ -14,7 +14,7 @@ from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.samples.cumulative import cumulative_work
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.model import DIRECTIONS, START, Direction, Step, StepLoad
-from sanpath.topology.paths import hosts_of, luns_of, root_of
+from sanpath.topology.paths import hosts_of, load_of_job, luns_of
 from sanpath.topology.topology import Topology
 
 _COMPARABLE = (
@@ -355,4 +355,4 @@ def _configured(job: StepSamples) -> float | None:
 
 def _root(topology: Topology, job: StepSamples) -> str:
     """Return the load that a job belongs to."""
-    return root_of(topology, _entity(topology, job))
+    return load_of_job(topology, _entity(topology, job))

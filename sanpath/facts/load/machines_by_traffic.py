@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from sanpath.facts.load.matching_traffic import flows_of, moves_the_same, traffic_of
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.model import Step
-from sanpath.topology.paths import machines_of, root_of
+from sanpath.topology.paths import load_of_job, machines_of
 from sanpath.topology.result_files import link_to_machine
 from sanpath.topology.topology import SAME_TRAFFIC, Topology
 from sanpath.topology.vm_moves import Report
@@ -26,7 +26,7 @@ def machines_by_traffic(
     A machine has it if one of its devices moved the load's bytes in each direction, in every step in which both were
     measured, and no device of another machine did. `device_samples` is called only if a load has no machine.
     """
-    loads = [e.id for e in topology.of_kind("load") if root_of(topology, e.id) == e.id]
+    loads = [e.id for e in topology.of_kind("load") if load_of_job(topology, e.id) == e.id]
     loads = [load for load in loads if not machines_of(topology, load)]
     machines = _machines_of_devices(topology) if loads else {}
     if not machines:
@@ -63,7 +63,7 @@ def _joined(topology: Topology, load: str, machine: str) -> Iterator[Report]:
             for kind in ("load", "lun")
             for entity in topology.of_kind(kind)
             for reported_by, local_id in entity.known_as
-            if reported_by == source and root_of(topology, entity.id) == entity.id
+            if reported_by == source and load_of_job(topology, entity.id) == entity.id
         ]
         for item in link_to_machine(source, name, parts, evidence):
             yield source, 0, item

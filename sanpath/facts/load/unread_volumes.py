@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from sanpath.facts.load.matching_traffic import flows_of, moves_less, traffic_of
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.model import SourceLink, Step
-from sanpath.topology.paths import hosts_of, io_paths, luns_of, root_of
+from sanpath.topology.paths import hosts_of, io_paths, load_of_job, luns_of
 from sanpath.topology.topology import SAME_TRAFFIC, Topology
 from sanpath.topology.vm_moves import Report
 
@@ -55,7 +55,7 @@ def _loads_without_volume(topology: Topology) -> Iterator[str]:
     """Yield the loads, without jobs, that nothing but the choice of their hosts joins to a volume."""
     for load in topology.of_kind("load"):
         ends = [*topology.related(load.id, "targets"), *luns_of(topology, load.id)]
-        if root_of(topology, load.id) == load.id and not topology.behind(ends, "volume"):
+        if load_of_job(topology, load.id) == load.id and not topology.behind(ends, "volume"):
             yield load.id
 
 

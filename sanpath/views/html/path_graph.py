@@ -9,7 +9,7 @@ from itertools import pairwise
 from sanpath.diagnosis.model import Diagnosis, ElementUse
 from sanpath.summary.names import noun_of
 from sanpath.topology.load_path import load_and_machines
-from sanpath.topology.paths import Cable, IoPath, io_paths, placed_loads, switch_of, targets_of
+from sanpath.topology.paths import Cable, IoPath, io_paths, loads_with_machine, switch_of, targets_of
 from sanpath.topology.topology import Topology
 from sanpath.units import percent
 from sanpath.views.cells import MIN_UTILISATION
@@ -59,7 +59,7 @@ def path_graph(diagnosis: Diagnosis, topology: Topology) -> PathGraph:
     graph = PathGraph()
     uses = _uses_by_entity(diagnosis)
     limiting = {e for b in diagnosis.verdict.bottlenecks for e in (*b.elements, b.culprit) if e}
-    loads = placed_loads(topology)
+    loads = loads_with_machine(topology)
     paths = sorted(io_paths(topology, *loads), key=lambda p: _rank(p, uses, limiting))
     longest = max((len(path.cables) - 1 for path in paths), default=1)
     for load in loads:
