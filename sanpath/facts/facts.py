@@ -77,7 +77,7 @@ class Facts:
     )
     _loads_by_step: dict[str, list[LoadFacts]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
-    def once(self, load: LoadFacts, compute: Callable[[Facts, LoadFacts], ResultT]) -> ResultT:
+    def cached(self, compute: Callable[[Facts, LoadFacts], ResultT], load: LoadFacts) -> ResultT:
         """Compute something about a load only once: a verdict asks for it dozens of times. The result must not be
         changed."""
         key = id(load), compute

@@ -134,7 +134,7 @@ def load_of_job(topology: Topology, load: str) -> str:
 
 def machines_of(topology: Topology, load: str) -> list[str]:
     """Return the virtual machines or hosts a load runs on. Its jobs may run on several."""
-    return list(topology.once(_machines, load))
+    return list(topology.cached(_machines, load))
 
 
 def _machines(topology: Topology, load: str) -> list[str]:
@@ -182,7 +182,7 @@ def initiators_of(topology: Topology, load: str) -> list[str]:
     Hosts also have adapters without a link to a switch, such as AHCI, and network interfaces for other traffic. If
     any adapter with a technology has paths, only those with paths count.
     """
-    return [hba for host in hosts_of(topology, load) for hba in topology.once(_initiators, host)]
+    return [hba for host in hosts_of(topology, load) for hba in topology.cached(_initiators, host)]
 
 
 def _initiators(topology: Topology, host: str) -> list[str]:
@@ -246,7 +246,7 @@ def unread_ports_of_parts(topology: Topology, load: str) -> list[str]:
 
 def targets_of(topology: Topology, *loads: str) -> tuple[set[str], set[str]]:
     """Return the target ports and volumes of loads, reported by themselves or by their LUNs; empty: unknown."""
-    targets = [topology.once(_targets, load) for load in loads]
+    targets = [topology.cached(_targets, load) for load in loads]
     return {port for ports, _ in targets for port in ports}, {volume for _, volumes in targets for volume in volumes}
 
 
@@ -272,7 +272,7 @@ def _is_one_of(topology: Topology, load: str, loads: Set[str]) -> bool:
 
 def machine_luns(topology: Topology, *loads: str) -> set[str]:
     """Return the LUNs of the machines of loads; for a machine without LUNs, those behind its virtual disks."""
-    return set(topology.once(_machine_luns, loads))
+    return set(topology.cached(_machine_luns, loads))
 
 
 def _machine_luns(topology: Topology, loads: tuple[str, ...]) -> set[str]:
@@ -310,7 +310,7 @@ def io_paths(topology: Topology, *loads: str) -> list[IoPath]:
 
     Raises RecordingError for more paths than any load can have.
     """
-    return list(topology.once(_io_paths, loads))
+    return list(topology.cached(_io_paths, loads))
 
 
 def _io_paths(topology: Topology, loads: tuple[str, ...]) -> list[IoPath]:

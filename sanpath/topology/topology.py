@@ -56,7 +56,7 @@ class Topology:
             return list(self._by_kind.get(kind, ()))
         return sorted((e for e in self.entities.values() if e.kind == kind), key=lambda e: e.id)
 
-    def once(self, compute: Callable[[Topology, EntitiesT], ResultT], entities: EntitiesT) -> ResultT:
+    def cached(self, compute: Callable[[Topology, EntitiesT], ResultT], entities: EntitiesT) -> ResultT:
         """Compute something about an entity, or a tuple of them, only once: a diagnosis needs it thousands of times.
 
         The result must not be changed. It is computed again after a link was added.

@@ -273,7 +273,7 @@ def _same_queues(table: PlaceTable, *, of_adapter: bool) -> Callable[[LoadFacts]
     kinds = (_machines,) if of_adapter else (_machines, devices)
 
     def same(other: LoadFacts) -> bool:
-        return all(set(facts.once(other, entities)) == set(facts.once(own, entities)) for entities in kinds)
+        return all(set(facts.cached(entities, other)) == set(facts.cached(entities, own)) for entities in kinds)
 
     return same
 

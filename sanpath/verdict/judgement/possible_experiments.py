@@ -118,7 +118,7 @@ class PossibleExperiment:
     def outcome_probability(self, claim: Claim) -> float:
         """Probability that the experiment shows the watched outcome if a claim holds."""
         seen = _SEEN.get(self.action, {1.0: self.shows, 0.1: ("other",)})
-        if self.action in _OTHER_NUMBER and self.table.facts.once(self.table.load, _stalls_matter):
+        if self.action in _OTHER_NUMBER and self.table.facts.cached(_stalls_matter, self.table.load):
             # While nothing stands still, more I/Os raise throughput and fewer lower it, whatever causes the stalls.
             seen = {1.0: ("other",)}
         by_name = {name: probability for probability, names in seen.items() for name in names}

@@ -137,7 +137,7 @@ class _Slots(NamedTuple):
 
 def host_queues(facts: Facts, load: LoadFacts) -> Sequence[HostQueue]:
     """The queues that the load's I/O passes in guest and host, from the load down. Empty: no source reports any."""
-    return facts.once(load, _host_queues)
+    return facts.cached(_host_queues, load)
 
 
 def _host_queues(facts: Facts, load: LoadFacts) -> Sequence[HostQueue]:

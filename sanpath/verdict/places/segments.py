@@ -141,13 +141,13 @@ def segments(
 
 def segments_alone(facts: Facts, load: LoadFacts) -> tuple[LatencySegment, ...]:
     """The segments from the load down, judged by the load's own step alone."""
-    return facts.once(load, segments)
+    return facts.cached(segments, load)
 
 
 def in_flight_by_segment(facts: Facts, load: LoadFacts) -> Sequence[Sequence[tuple[str, float]]]:
     """Kind and mean number of I/Os of each segment from the load down, for each load of a load's step (Little's
     law)."""
-    return facts.once(load, _in_flight_by_segment)
+    return facts.cached(_in_flight_by_segment, load)
 
 
 def _in_flight_by_segment(facts: Facts, load: LoadFacts) -> Sequence[Sequence[tuple[str, float]]]:

@@ -52,7 +52,7 @@ def closed_loop_ratio(in_flight: float, relative_error: float) -> float:
 
 def threads_of(facts: Facts, load: LoadFacts) -> float:
     """Threads or processes of a load. 0: it does not report them."""
-    return facts.once(load, _threads_of)
+    return facts.cached(_threads_of, load)
 
 
 def _threads_of(facts: Facts, load: LoadFacts) -> float:

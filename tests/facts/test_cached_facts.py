@@ -19,10 +19,10 @@ def test_it_is_computed_once_for_each_load_of_the_facts() -> None:
 
     facts = replace(computed("published"))
     first, second, *_ = facts.loads
-    assert [facts.once(load, compute) for load in (first, second, first, second)] == [1, 2, 1, 2]
+    assert [facts.cached(compute, load) for load in (first, second, first, second)] == [1, 2, 1, 2]
     other = replace(facts, loads=[first])
-    assert other.once(first, compute) == 3, "other facts, although the load is the same"
-    assert facts.once(replace(first), compute) == 4, "another load, although it is equal"
+    assert other.cached(compute, first) == 3, "other facts, although the load is the same"
+    assert facts.cached(compute, replace(first)) == 4, "another load, although it is equal"
     assert [load for _, load in asked] == [first, second, first, first]
 
 
