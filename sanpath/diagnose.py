@@ -56,7 +56,7 @@ from sanpath.topology.paths import host_of
 from sanpath.units import counted
 from sanpath.verdict.judgement.slow_periods import judge_loads
 from sanpath.verdict.model import Judgement
-from sanpath.verdict.run_verdict import deciding, deciding_judgement, run_verdict, verdicts_of_other_io
+from sanpath.verdict.run_verdict import judgement_of_run, judgement_of_steps, run_verdict, verdicts_of_other_io
 from sanpath.whatif.configuration import configuration
 from sanpath.whatif.next_limit import with_next_limit
 from sanpath.whatif.what_if import relieved_limit
@@ -135,7 +135,7 @@ def conclude(
         elements=tuple(_elements(facts)),
         sources=accounts(recording, polls, facts.clocks),
         marks=tuple(Mark(iso(e.seen), str(e.detail.get("text", ""))) for e in marks),
-        configuration=configuration(facts, deciding_judgement(facts, judgements).load if judgements else None),
+        configuration=configuration(facts, judgement_of_run(facts, judgements).load if judgements else None),
         plan=remediation_plan(remaining, verdict, {source.collector for source in recording.declarations}),
         judging=Judging(site.policy, site.limits, accepted, site.refused),
         recorders=recorders(facts),
@@ -229,7 +229,7 @@ def _digest(rules: Sequence[Rule]) -> str:
 
 def _step(facts: Facts, step: Step, judgements: Sequence[Judgement], notes: Sequence[str]) -> StepResult:
     loads = [f for f in facts.loads if f.step == step.name]
-    decided = deciding(judgements) if judgements else None
+    decided = judgement_of_steps(judgements) if judgements else None
     windows = decided.windows if decided is not None else 0
     others = [j for j in judgements if j is not decided]
     return StepResult(
@@ -330,7 +330,7 @@ def _step_verdict(judgements: Sequence[Judgement], loads: Sequence[LoadFacts]) -
             "its figures contradict each other" if contradicts else "no complete window of the load is in this step"
         )
         return StepVerdict("cannot_tell", "C", (), (reason,))
-    decided = deciding(judgements)
+    decided = judgement_of_steps(judgements)
     ordered = [decided, *(j for j in judgements if j is not decided)]
     return StepVerdict(
         decided.kind,

@@ -18,7 +18,7 @@ from sanpath.topology.names import short_name
 from sanpath.units import bandwidth, first_of, iops, join_names, outstanding, percent
 from sanpath.verdict.model import Judgement
 from sanpath.verdict.places.scaling import same_io
-from sanpath.verdict.run_verdict import deciding_judgement, limits_of_other_direction
+from sanpath.verdict.run_verdict import judgement_of_run, limits_of_other_direction
 
 _SENTENCES = {
     "lun": "{entity} is the limit: {because}; {latency}.",
@@ -43,7 +43,7 @@ def with_headline(
     reason."""
     if not judgements:
         return verdict
-    judgement = deciding_judgement(facts, judgements)
+    judgement = judgement_of_run(facts, judgements)
     alike = (judgement.load, *same_io(facts.loads, judgement.load))
     of_same_io = [j for j in judgements if j.load in alike]
     opposite = limits_of_other_direction(judgements, judgement)

@@ -20,7 +20,7 @@ from sanpath.verdict.judgement.experiment_outcomes import ExperimentOutcome, out
 from sanpath.verdict.judgement.slow_periods import judge_loads
 from sanpath.verdict.model import Judgement
 from sanpath.verdict.places.table import place_tables
-from sanpath.verdict.run_verdict import deciding_judgement
+from sanpath.verdict.run_verdict import judgement_of_run
 
 _LIKELY_PROBABILITY = 0.05
 """Probability from which a suspect counts as likely."""
@@ -70,7 +70,7 @@ def _trials(facts: Facts, loads: Sequence[LoadFacts]) -> Iterator[Trial]:
         if step.experiment in _COMPARED_TO_START and (not done or done[0].experiment != START):
             yield _not_compared(step, loads_of_step)
             continue
-        judgement = deciding_judgement(facts_so_far, judge_loads(facts_so_far, loads_so_far))
+        judgement = judgement_of_run(facts_so_far, judge_loads(facts_so_far, loads_so_far))
         yield _trial(facts_so_far, step, loads_of_step, before, judgement)
         before = judgement
 

@@ -35,13 +35,13 @@ _LIMIT_PROBABILITY = 0.5
 """Probability of a limit from which a step does not show the latency without a queue."""
 
 
-def deciding_judgement(facts: Facts, judgements: Sequence[Judgement]) -> Judgement:
+def judgement_of_run(facts: Facts, judgements: Sequence[Judgement]) -> Judgement:
     """The judgement that decides the verdict of the run; for a probe, that of its start load. Steps that memory
     answered are ignored if there are others."""
     start = {step.name for step in facts.steps if step.experiment == START}
     of_start = [j for j in judgements if j.load.step in start] or judgements
     telling = [j for j in of_start if not answered_by_memory(facts, j.load)] or of_start
-    found = deciding(telling)
+    found = judgement_of_steps(telling)
     slower = _limits_after_slowdown(telling, found)
     lowered = [j for j in slower if found.kind == "concurrency_limited" and _is_lowered(facts, j, found)]
     # More outstanding I/Os were tried, and let less through: that there were too few is no verdict of the run.
@@ -93,7 +93,7 @@ def _other_limits(judgements: Sequence[Judgement], found: Judgement) -> list[Jud
     ]
 
 
-def deciding(judgements: Sequence[Judgement]) -> Judgement:
+def judgement_of_steps(judgements: Sequence[Judgement]) -> Judgement:
     """The judgement that decides for several steps, or for the directions of one.
 
     The step is the one with the highest throughput in one direction. Steps are equally fast if they differ by up to 6
@@ -195,7 +195,7 @@ def run_verdict(facts: Facts, judgements: Sequence[Judgement]) -> Verdict:
             next=None,
             decide_with=advice,
         )
-    judgement = deciding_judgement(facts, judgements)
+    judgement = judgement_of_run(facts, judgements)
     lightest = lightest_judgement(facts, judgements, judgement)
     r0 = R0(None, None) if lightest is None else R0(lightest.load.latency_seconds, lightest.load.step)
     knee = judgement.load.ops_per_second * r0.seconds if r0.seconds and judgement.limiter else None
@@ -238,7 +238,7 @@ def verdicts_of_other_io(facts: Facts, judgements: Sequence[Judgement]) -> list[
             kinds.append(own)
         else:
             alike += own
-    decided = deciding_judgement(facts, judgements) if judgements else None
+    decided = judgement_of_run(facts, judgements) if judgements else None
     return [run_verdict(facts, kind) for kind in kinds if decided not in kind]
 
 

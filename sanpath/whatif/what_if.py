@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sanpath.errors import UsageError
 from sanpath.facts.facts import Facts
 from sanpath.verdict.model import Judgement
-from sanpath.verdict.run_verdict import deciding_judgement
+from sanpath.verdict.run_verdict import judgement_of_run
 from sanpath.whatif.change import UNCHANGED, Change
 from sanpath.whatif.kept_ratio import leader_of, with_kept_ratio
 from sanpath.whatif.predict import Check, Prediction, explaining, predict
@@ -45,7 +45,7 @@ def what_if(facts: Facts, judgements: Sequence[Judgement], written: Sequence[str
     """
     if not judgements:
         raise UsageError("no step of this recording was judged: there is nothing to start from")
-    change, settings = parse_settings(facts, deciding_judgement(facts, judgements).load, written)
+    change, settings = parse_settings(facts, judgement_of_run(facts, judgements).load, written)
     reliefs = []
     for judgement in judgements:
         # If one direction of a load holds back the other, its limit is the one to relieve.
@@ -69,7 +69,7 @@ def relieved_limit(facts: Facts, judgements: Sequence[Judgement]) -> Relieved | 
     """The prediction of the verdict's step and direction with its limit relieved. None: nothing is predicted."""
     if not judgements:
         return None
-    judgement = deciding_judgement(facts, judgements)
+    judgement = judgement_of_run(facts, judgements)
     if leader_of(facts, judgements, judgement) is not None:
         return None  # The other direction has to be relieved.
     change, _ = relief(facts, judgement, explaining(facts, judgements, judgement))

@@ -8,7 +8,7 @@ import pytest
 
 from sanpath.diagnose import judge_recording
 from sanpath.verdict.model import Judgement
-from sanpath.verdict.run_verdict import deciding_judgement
+from sanpath.verdict.run_verdict import judgement_of_run
 from tests.support.san import ARRAY_PORT, HOST_PORT, KIB, AtArray, Flow, San
 from tests.support.stories import NOTHING, fast
 
@@ -23,7 +23,7 @@ def judged_steps(folder: Path, steps: tuple[tuple[int, float, float], ...]) -> t
         array = {"read": AtArray(0.003, san=2e-5, queue=queue)}
         san.step(f"{number}", n, block=8 * KIB, read=flow, ports=ports, disk={"read": flow}, array=array, seconds=20)
     facts, judgements = judge_recording(san.write())
-    return judgements, deciding_judgement(facts, judgements)
+    return judgements, judgement_of_run(facts, judgements)
 
 
 RISES = ((4, 1290.0, 0.0), (8, 2580.0, 0.0))
@@ -64,5 +64,5 @@ def test_an_array_that_has_done_more_is_not_saturated_at_less(tmp_path: Path) ->
         ports = {HOST_PORT.name: counted, ARRAY_PORT.name: counted}
         san.step(f"t{n}", n, read=flow, ports=ports, disk={"read": flow}, array={"read": AtArray(service)})
     facts, judgements = judge_recording(san.write())
-    found = deciding_judgement(facts, judgements)
+    found = judgement_of_run(facts, judgements)
     assert (found.load.step, found.kind) == ("t4", "concurrency_limited")

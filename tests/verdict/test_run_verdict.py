@@ -11,7 +11,7 @@ from sanpath.diagnose import judge_recording
 from sanpath.facts.samples.step_samples import MIN_WINDOWS
 from sanpath.model import DIRECTIONS
 from sanpath.verdict.model import Judgement
-from sanpath.verdict.run_verdict import deciding, deciding_judgement
+from sanpath.verdict.run_verdict import judgement_of_run, judgement_of_steps
 from tests.support.san import San
 from tests.support.stories import published
 
@@ -20,7 +20,7 @@ from tests.support.stories import published
 def limited(tmp_path: Path) -> Judgement:
     """The judgement of a step with 800 outstanding I/Os, which names a link."""
     _, judgements = judge_recording(published(San(tmp_path)).write())
-    found = deciding(judgements)
+    found = judgement_of_steps(judgements)
     assert found.bottlenecks
     return found
 
@@ -39,18 +39,18 @@ def undecided(judged: Judgement) -> Judgement:
 
 
 def test_a_step_that_shows_a_limit_decides_beside_a_faster_one_that_shows_none(limited: Judgement) -> None:
-    assert deciding([undecided(limited), limited]) is limited
+    assert judgement_of_steps([undecided(limited), limited]) is limited
 
 
 def test_a_step_with_fewer_outstanding_ios_says_nothing_of_a_faster_one(limited: Judgement) -> None:
     calmer = replace(limited, load=replace(limited.load, in_flight_measured=limited.load.in_flight_measured / 2))
     unknown = undecided(limited)
-    assert deciding([unknown, calmer]) is unknown
+    assert judgement_of_steps([unknown, calmer]) is unknown
 
 
 def test_of_two_steps_that_show_a_limit_the_faster_one_decides(limited: Judgement) -> None:
     faster = replace(undecided(limited), kind=limited.kind, bottlenecks=limited.bottlenecks)
-    assert deciding([limited, faster]) is faster
+    assert judgement_of_steps([limited, faster]) is faster
 
 
 def test_a_deeper_step_with_as_many_ios_a_second_decides_though_they_were_smaller(limited: Judgement) -> None:
@@ -63,7 +63,7 @@ def test_a_deeper_step_with_as_many_ios_a_second_decides_though_they_were_smalle
         bytes_per_second=0.92 * load.bytes_per_second,
     )
     judged = replace(limited, load=deeper)
-    assert deciding([limited, judged]) is judged
+    assert judgement_of_steps([limited, judged]) is judged
 
 
 @pytest.mark.parametrize(("scatter", "decides"), [(0.01, 0), (0.1, 1), (1.0, 0)])
@@ -81,7 +81,7 @@ def test_steps_whose_throughput_scatters_as_much_as_it_differs_are_equally_fast(
         bytes_per_second=slower * load.bytes_per_second,
     )
     judgements = [replace(limited, load=load), replace(limited, load=deeper)]
-    assert deciding(judgements) is judgements[decides]
+    assert judgement_of_steps(judgements) is judgements[decides]
 
 
 def test_small_ios_whose_number_scatters_are_not_as_fast_as_large_ones(limited: Judgement) -> None:
@@ -96,7 +96,7 @@ def test_small_ios_whose_number_scatters_are_not_as_fast_as_large_ones(limited: 
         throughput_spread=0.015,
     )
     large = replace(limited, load=load)
-    assert deciding([large, replace(limited, load=small)]) is large
+    assert judgement_of_steps([large, replace(limited, load=small)]) is large
 
 
 def test_a_direction_that_loses_to_the_other_does_not_make_a_step_slower(limited: Judgement) -> None:
@@ -119,7 +119,7 @@ def test_a_direction_that_loses_to_the_other_does_not_make_a_step_slower(limited
         ]
 
     judgements = [*steps("few", 0.4, 0.6, 8.0), *steps("many", 0.5, 0.49, 64.0)]
-    assert deciding(judgements).load.step == "many"
+    assert judgement_of_steps(judgements).load.step == "many"
 
 
 @pytest.mark.parametrize("windows", range(MIN_WINDOWS + 1))
@@ -129,10 +129,10 @@ def test_a_step_that_has_hardly_begun_does_not_decide_beside_one_that_is_as_fast
     deeper = replace(limited.load, step="deeper", in_flight_measured=2 * limited.load.in_flight_measured)
     begun = replace(limited, load=deeper, windows=windows, grade="C")
     assert limited.windows >= MIN_WINDOWS
-    assert deciding([limited, begun]) is (begun if windows == MIN_WINDOWS else limited)
+    assert judgement_of_steps([limited, begun]) is (begun if windows == MIN_WINDOWS else limited)
     if windows > 0:
         unseen = replace(limited, windows=0)
-        assert deciding([unseen, begun]) is begun
+        assert judgement_of_steps([unseen, begun]) is begun
 
 
 @pytest.mark.parametrize("is_open", [True, False])
@@ -142,7 +142,7 @@ def test_of_two_limits_at_one_throughput_the_one_with_more_outstanding_ios_is_be
 ) -> None:
     """The step with more of them was too short for a grade. While it goes on, its first window is not believed."""
     facts, judgements = judge_recording(published(San(tmp_path)).write())
-    limited = deciding(judgements)
+    limited = judgement_of_steps(judgements)
     name = next(step.name for step in facts.steps if step.name != limited.load.step)
     steps = tuple(replace(step, is_open=is_open and step.name == name) for step in facts.steps)
     facts = replace(facts, steps=steps)
@@ -151,4 +151,4 @@ def test_of_two_limits_at_one_throughput_the_one_with_more_outstanding_ios_is_be
     another = bottleneck if names_the_same else replace(bottleneck, entity="lun:sqlvm1/sda", coincident=())
     short = replace(limited, load=load, windows=1, grade="C", bottlenecks=(another,))
     decides = limited if is_open or names_the_same else short
-    assert deciding_judgement(facts, [limited, short]) is decides
+    assert judgement_of_run(facts, [limited, short]) is decides

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sanpath.diagnose import judge_recording
-from sanpath.verdict.run_verdict import deciding
+from sanpath.verdict.run_verdict import judgement_of_steps
 from sanpath.whatif.ceilings import ceilings
 from sanpath.whatif.change import UNCHANGED, Change
 from tests.scenarios.test_control_groups import DEVICE_SECONDS, OWN, READS, Limits, grouped
@@ -22,7 +22,7 @@ def allowed(folder: Path, limits: Limits, change: Change = UNCHANGED) -> dict[st
     flow = Flow(2000, DEVICE_SECONDS)
     san.step("s", 1, block=8 * KIB, read=flow, disk={"read": flow})
     facts, judgements = judge_recording(san.write())
-    found = ceilings(facts, deciding(judgements).load, change, None)
+    found = ceilings(facts, judgement_of_steps(judgements).load, change, None)
     return {each.entity: each.ops_per_second[1] for each in found if each.entity.startswith("cgroup:")}
 
 

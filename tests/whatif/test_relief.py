@@ -13,7 +13,7 @@ from sanpath.diagnose import judge_recording
 from sanpath.facts.table import FactRow
 from sanpath.model import Scalar
 from sanpath.recording.reading.recording import Recording
-from sanpath.verdict.run_verdict import deciding
+from sanpath.verdict.run_verdict import judgement_of_steps
 from sanpath.whatif.ceilings import ceilings
 from sanpath.whatif.change import Change
 from sanpath.whatif.predict import Prediction, explaining, predict
@@ -30,7 +30,7 @@ from tests.support.stories import NOTHING, SECOND_HBA, X, fast, published
 
 def test_a_port_that_only_its_device_counts_has_no_speed_to_raise(tmp_path: Path) -> None:
     facts, judgements = judge_recording(published(San(tmp_path)).write())
-    found = deciding(judgements)
+    found = judgement_of_steps(judgements)
     port = replace(found.bottlenecks[0], entity="hba:esx7/vmhba2", coincident=())
     change, words = relief(facts, replace(found, bottlenecks=(port,)), None)
     assert change == Change()
@@ -39,7 +39,7 @@ def test_a_port_that_only_its_device_counts_has_no_speed_to_raise(tmp_path: Path
 
 def relieved(recording: Recording) -> tuple[Change, Prediction]:
     facts, judgements = judge_recording(recording)
-    found = deciding(judgements)
+    found = judgement_of_steps(judgements)
     change, _ = relief(facts, found, explaining(facts, judgements, found))
     return change, predict(facts, judgements, found, change)
 
@@ -127,7 +127,7 @@ def test_a_higher_limit_of_the_volume_meets_that_of_its_host(tmp_path: Path, ins
     of_host: dict[str, Scalar] = {"qos_ops_per_second": 4000.0, "instance_type": instance}
     facts, judgements = judge_recording(limited(tmp_path, of_host, qos_ops_per_second=3052.0))
     change = Change(caps={("volume:fa1/vol01", "ops_per_second"): 40_000.0})
-    found = predict(facts, judgements, deciding(judgements), change)
+    found = predict(facts, judgements, judgement_of_steps(judgements), change)
     assert found.predicted_ops_per_second is not None
     assert found.predicted_ops_per_second[1] == pytest.approx(4000)
 
@@ -172,7 +172,12 @@ def test_a_limit_of_zero_is_none(tmp_path: Path) -> None:
     """As at the array: it is how a limit is taken away."""
     facts, judgements = judge_recording(limited(tmp_path, {}, qos_ops_per_second=3052.0))
     zero, none = (
-        predict(facts, judgements, deciding(judgements), Change(caps={("volume:fa1/vol01", "ops_per_second"): limit}))
+        predict(
+            facts,
+            judgements,
+            judgement_of_steps(judgements),
+            Change(caps={("volume:fa1/vol01", "ops_per_second"): limit}),
+        )
         for limit in (0.0, float("inf"))
     )
     assert zero.predicted_ops_per_second == none.predicted_ops_per_second

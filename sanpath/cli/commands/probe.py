@@ -162,12 +162,12 @@ def _plan(
     from sanpath.cli.output import diagnosis_of
     from sanpath.diagnose import judge_recording
     from sanpath.recording.reading.recording import Recording
-    from sanpath.verdict.run_verdict import deciding_judgement
+    from sanpath.verdict.run_verdict import judgement_of_run
 
     facts, judgements = judge_recording(Recording(begin))
     if not judgements:
         raise UsageError(f"{begin}: holds no load that can be judged: give a plan, or another recording")
-    recorded = recorded_load(facts, deciding_judgement(facts, judgements))
+    recorded = recorded_load(facts, judgement_of_run(facts, judgements))
     plan = plan_of(str(begin), recorded, targets, settings, allow_writes)
     return plan, diagnosis_of(begin, chosen)
 
