@@ -59,10 +59,10 @@ def load_facts_of(
 
 def runs_in(sample: StepSamples, step: Step) -> bool:
     """Return whether a job belongs to the step that it was sampled in."""
-    return not step.loads or load_of(sample, step) is not None
+    return not step.loads or reported_settings(sample, step) is not None
 
 
-def load_of(sample: StepSamples, step: Step) -> StepLoad | None:
+def reported_settings(sample: StepSamples, step: Step) -> StepLoad | None:
     """Return the settings that a job's source reports for its loads in the step. None: there are none."""
     of_source = (load for load in step.loads if load.source == sample.source)
     return next((load for load in of_source if not load.entities or sample.entity in load.entities), None)
@@ -116,7 +116,7 @@ def _load_of_direction(
         latency_series=latency_of_windows,
         summary_seconds=min((seconds for _, seconds in summaries), default=None),
         variation="" if step.experiment in _COMPARABLE else step.experiment,
-        access=access_of(topology, [(_entity(topology, job), load_of(job, step)) for job in active]),
+        access=access_of(topology, [(_entity(topology, job), reported_settings(job, step)) for job in active]),
         flushes_in_flight=sum(job.rate("latency_seconds_flush_total") or 0.0 for job in jobs),
         metadata_in_flight=sum(job.rate("latency_seconds_metadata_total") or 0.0 for job in jobs),
         active_ratio=_active_ratio(jobs, shares),
