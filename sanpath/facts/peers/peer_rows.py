@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from sanpath.facts.host.tested_machines import UnderTest, device_names, platform
 from sanpath.facts.peers.excess_latency import compare_peers
 from sanpath.facts.peers.groups import Group, groups
-from sanpath.facts.peers.windows import Windows, averaged, counted
+from sanpath.facts.peers.windows import Windows, windows_from_averages, windows_from_counters
 from sanpath.facts.table import WHOLE_RUN, FactRow
 from sanpath.model import DIRECTIONS
 from sanpath.topology.topology import Topology
@@ -26,8 +26,10 @@ def peer_rows(topology: Topology, steps: Sequence[UnderTest]) -> Iterator[FactRo
         ]
         for direction in DIRECTIONS:
             for step, in_step in zip(steps, sampled, strict=True):
-                yield from _rows(topology, group, counted(in_step, direction), step.load.step, direction)
-            yield from _rows(topology, group, averaged(sampled, direction), WHOLE_RUN, direction)
+                yield from _rows(
+                    topology, group, windows_from_counters(in_step, direction), step.load.step, direction
+                )
+            yield from _rows(topology, group, windows_from_averages(sampled, direction), WHOLE_RUN, direction)
 
 
 def _rows(topology: Topology, group: Group, windows: Windows | None, step: str, direction: str) -> Iterator[FactRow]:

@@ -28,7 +28,7 @@ class Windows:
     loads: tuple[Floats, ...]
 
 
-def counted(samples: Mapping[str, Sequence[StepSamples]], direction: str) -> Windows | None:
+def windows_from_counters(samples: Mapping[str, Sequence[StepSamples]], direction: str) -> Windows | None:
     """Return the windows of one step, computed from counters. `samples`: peer → its samples in it. None: fewer than
     two count times."""
     ops, spent = f"ops_{direction}_total", f"latency_seconds_{direction}_total"
@@ -59,7 +59,7 @@ def counted(samples: Mapping[str, Sequence[StepSamples]], direction: str) -> Win
     return Windows(tuple(chosen), seconds, loads)
 
 
-def averaged(samples: Sequence[Mapping[str, Sequence[StepSamples]]], direction: str) -> Windows | None:
+def windows_from_averages(samples: Sequence[Mapping[str, Sequence[StepSamples]]], direction: str) -> Windows | None:
     """Return one window for each step, computed from averages. `samples`: for each step, peer → its samples.
 
     None: fewer than two peers report averages, or they have counters, which are more precise.
