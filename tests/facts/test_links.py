@@ -11,7 +11,7 @@ from unittest.mock import patch
 import pytest
 
 from sanpath.facts.compute import compute
-from sanpath.facts.fabric.links import both_faster, merged
+from sanpath.facts.fabric.links import both_faster, merged_windows
 from sanpath.facts.facts import Facts
 from sanpath.facts.table import FactRow
 from sanpath.model import SourceEntity
@@ -29,20 +29,20 @@ def row(facts: Facts, entity: str, direction: str = "read") -> FactRow:
 
 def test_windows_above_the_limit_are_joined_to_their_neighbours() -> None:
     # 1.21 and 0.76 in turn are 0.985 over both; nothing is lost.
-    found = merged([(0.76, 5), (1.21, 5), (0.76, 5), (1.21, 5)], 1.0)
+    found = merged_windows([(0.76, 5), (1.21, 5), (0.76, 5), (1.21, 5)], 1.0)
     assert [rate for rate, _ in found] == pytest.approx([0.985, 0.985])
     assert [seconds for _, seconds in found] == [10, 10]
 
 
 def test_a_first_window_above_the_limit_waits_for_its_neighbour() -> None:
-    assert merged([(1.4, 1), (0.6, 1), (0.5, 1)], 1.05) == [(pytest.approx(1.0), 2), (0.5, 1)]
+    assert merged_windows([(1.4, 1), (0.6, 1), (0.5, 1)], 1.05) == [(pytest.approx(1.0), 2), (0.5, 1)]
 
 
 def test_merging_keeps_bytes_and_time_whatever_the_windows() -> None:
     random.seed(1)
     for _ in range(200):
         windows = [(random.uniform(0, 2), random.uniform(0.5, 5)) for _ in range(random.randrange(1, 12))]
-        found = merged(windows, 1.05)
+        found = merged_windows(windows, 1.05)
         assert sum(r * s for r, s in found) == pytest.approx(sum(r * s for r, s in windows))
         assert sum(s for _, s in found) == pytest.approx(sum(s for _, s in windows))
         assert len(found) == 1 or all(rate <= 1.05 for rate, _ in found)

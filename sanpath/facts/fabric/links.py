@@ -147,7 +147,7 @@ class SampledPort:
         return max(rates) / capacity.data_bytes_per_second if rates and capacity is not None else None
 
 
-def merged(windows: Sequence[tuple[float, float]], limit: float) -> list[tuple[float, float]]:
+def merged_windows(windows: Sequence[tuple[float, float]], limit: float) -> list[tuple[float, float]]:
     """Merge each (rate, seconds) window above `limit` with its neighbours until none is above it."""
     result: list[tuple[float, float]] = []
     for window in windows:
@@ -316,7 +316,11 @@ def _utilisation_facts(
     mean = port.mean(direction)
     full = full_ratio(port.technology, step.block_bytes)
     capacity = port.capacity.data_bytes_per_second if port.capacity else None
-    judged = [(r / capacity, s) for r, s in merged(windows, _ABOVE_FULL_RATIO * full * capacity)] if capacity else []
+    judged = (
+        [(r / capacity, s) for r, s in merged_windows(windows, _ABOVE_FULL_RATIO * full * capacity)]
+        if capacity
+        else []
+    )
     utilisations = sorted(utilisation for utilisation, _ in judged)
     return {
         "utilisation": mean / capacity if mean is not None and capacity else None,
