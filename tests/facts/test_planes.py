@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from sanpath.facts.host import planes
 from sanpath.facts.host.plane_rows import plane_rows
-from sanpath.facts.host.planes import devices_of_load, of_direction, parallel_devices, planes_of
+from sanpath.facts.host.planes import devices_of_load, parallel_devices, planes_of, with_latency_of_direction
 from sanpath.facts.load.host_loads import host_loads
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.samples.step_samples import StepSamples
@@ -82,7 +82,7 @@ def test_queues_that_do_not_tell_reads_from_writes_narrow_it(
     above = {d: {"ops_per_second": rates[d], "latency_seconds": times[d] + wait} for d in rates}
     for row in plane_rows(resolve(()), {"lun": [sample]}, {"lun": {}}):
         d = str(row["direction"])
-        narrowed = of_direction(row, above[d], above["write" if d == "read" else "read"])
+        narrowed = with_latency_of_direction(row, above[d], above["write" if d == "read" else "read"])
         latency, error = narrowed["latency_seconds"], narrowed["resolution_seconds"]
         assert isinstance(latency, float)
         assert isinstance(error, float)

@@ -193,7 +193,9 @@ def combined(rows: Sequence[FactRow]) -> FactRow:
     }
 
 
-def of_direction(row: FactRow, above: FactRow | LoadFacts, opposite: FactRow | LoadFacts | None) -> FactRow:
+def with_latency_of_direction(
+    row: FactRow, above: FactRow | LoadFacts, opposite: FactRow | LoadFacts | None
+) -> FactRow:
     """Return a row of a plane with a narrower latency if the source gives one mean for reads and writes.
 
     `above`, `opposite`: the same I/Os at a clock further up, of this direction and of the other. A queue treats reads
@@ -238,7 +240,7 @@ def _by_its_disks(topology: Topology, row: FactRow, planes: FactTable) -> FactRo
     if len(disks) != 1 or above is None or above["resolution_seconds"]:
         return row
     same = isclose(number(above, "ops_per_second"), number(row, "ops_per_second"), rel_tol=_RATE_TOLERANCE)
-    return of_direction(row, above, next(iter(rows.values()), None)) if same else row
+    return with_latency_of_direction(row, above, next(iter(rows.values()), None)) if same else row
 
 
 def _luns_by_bytes(topology: Topology, load: LoadFacts, path: set[str], rows: Sequence[FactRow]) -> list[FactRow]:

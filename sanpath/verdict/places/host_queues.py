@@ -145,7 +145,7 @@ def _host_queues(facts: Facts, load: LoadFacts) -> Sequence[HostQueue]:
     above = PlaneReading("load", load.latency_seconds, 0.0, load.in_flight_measured)
     opposite = next((o for o in facts.loads_in(load.step) if o.entity == load.entity and o is not load), None)
     for plane_row in planes.planes_of(facts.topology, load, facts.tables["plane"]):
-        row = planes.of_direction(plane_row, load, opposite)
+        row = planes.with_latency_of_direction(plane_row, load, opposite)
         seconds, error = number(row, "latency_seconds"), number(row, "resolution_seconds")
         in_flight, mix_error_ratio = number(row, "in_flight_measured"), number(row, "mix_error_ratio")
         below = PlaneReading(str(row["plane"]), seconds, error, in_flight, mix_error_ratio)
