@@ -13,6 +13,7 @@ from sanpath.facts.fabric.switch_ports import switch_port_rows
 from sanpath.facts.fabric.tcp_connections import tcp_connection_rows
 from sanpath.facts.facts import Facts, Samples
 from sanpath.facts.figures.comparison import figure_comparisons, figure_rows
+from sanpath.facts.figures.manual_figures import manual_figures
 from sanpath.facts.figures.measured import Measurements
 from sanpath.facts.host.block_devices import device_rows
 from sanpath.facts.host.control_groups import control_group_rows
@@ -35,7 +36,6 @@ from sanpath.facts.load.load_events import SourceEvents, has_generator, histogra
 from sanpath.facts.load.load_parts import load_parts
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.load.loads_from_samples import load_facts
-from sanpath.facts.load.manual_figures import manual_figures
 from sanpath.facts.load_part_facts import facts_of_part
 from sanpath.facts.load_table import failed_rows, load_rows
 from sanpath.facts.peers.peer_rows import compared, peer_rows

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
+from sanpath.facts.figures.manual_figures import ManualFigures
 from sanpath.facts.figures.model import FigureComparison
 from sanpath.facts.host.vm_placement import VmPlacement
 from sanpath.facts.load.busiest_device import BusiestDevice
 from sanpath.facts.load.load_events import Histogram, SourceEvents
 from sanpath.facts.load.loads import LoadFacts
-from sanpath.facts.load.manual_figures import ManualFigures
 from sanpath.facts.samples.clock_offsets import ClockOffset
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.facts.storage.idle_arrays import IdleArray

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from sanpath.facts.figures.manual_figures import Ceilings
 from sanpath.facts.load.loads import LoadFacts
-from sanpath.facts.load.manual_figures import Ceilings
 from sanpath.units import bandwidth, counted, iops, percent
 
 
