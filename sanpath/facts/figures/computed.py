@@ -1,4 +1,4 @@
-"""What follows from figures that were entered for one entity."""
+"""Computes what follows from the figures that a person entered for one entity."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures of one quantity, from all sources."""
+"""The entered figures of one quantity, from all their sources, as data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of planes: each source's figures at each clock between the load and the fabric."""
+"""The fact table of planes: what each source times at each clock between the load and the fabric."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Facts of the planes of guest and host: the latency at each clock between the load and the fabric."""
+"""The planes on the path of a load: the places of guest and host at which a clock times its I/Os."""
 
 from __future__ import annotations
 
