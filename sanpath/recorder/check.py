@@ -83,7 +83,7 @@ async def check_all(sources: Sequence[SourceConfig], inventory: SourcedInventory
     `inventory`: a list to which the reported entities and links are added. Raises UsageError for an invalid
     collector, and for a package that is not installed.
     """
-    from sanpath.transport.context import LiveContext  # the protocol libraries
+    from sanpath.transport.live_context import LiveContext  # the protocol libraries
 
     for source in sources:
         registry.require_installed(source)

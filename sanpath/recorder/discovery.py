@@ -55,7 +55,7 @@ class Agent:
 
 async def read_local_surroundings() -> Surroundings:
     """Read what this machine knows about its surroundings. Missing or unreadable parts are empty."""
-    from sanpath.transport.context import LiveContext
+    from sanpath.transport.live_context import LiveContext
 
     return await read_surroundings(LiveContext(RecorderClock(), Cost()).machine())
 
@@ -129,7 +129,7 @@ async def find_agents(hosts: Sequence[tuple[str, int]], community: SecretStr) ->
 
 
 async def _get_agent(host: str, port: int, community: SecretStr) -> Agent | None:
-    from sanpath.transport.context import LiveContext
+    from sanpath.transport.live_context import LiveContext
 
     credentials = SnmpCredentials(host, port, community, _TIMEOUT_SECONDS, retries=0)
     session = LiveContext(RecorderClock(), Cost()).snmp(credentials)

@@ -223,7 +223,7 @@ class Recorder:
         return code
 
     def _create_source(self, config: SourceConfig) -> Source:
-        from sanpath.transport.context import LiveContext  # imports protocol libraries, which only polling needs
+        from sanpath.transport.live_context import LiveContext  # imports protocol libraries, which only polling needs
 
         collector = registry.collector_class(registry.spec(config.collector))(config)
         return Source(config, collector, partial(LiveContext, self._clock), self._clock, self._sink)

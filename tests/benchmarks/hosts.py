@@ -15,7 +15,7 @@ from pathlib import Path
 from sanpath import registry
 from sanpath.plugin import Cost, Rows
 from sanpath.recording.writing.clock import RecorderClock
-from sanpath.transport.context import LiveContext
+from sanpath.transport.live_context import LiveContext
 from tests.benchmarks.rounds import interleaved, ratios, spread
 
 ROUNDS, POLLS = 5, 20

@@ -24,7 +24,7 @@ from sanpath.plugin import Cost, Rows
 from sanpath.recorder.request import RunRequest
 from sanpath.recording.reading.recording import Recording
 from sanpath.recording.writing.clock import RecorderClock
-from sanpath.transport.context import LiveContext
+from sanpath.transport.live_context import LiveContext
 from tests.benchmarks.fabric import COLUMNS
 
 EVERY_SECONDS = 10

@@ -10,7 +10,7 @@ import pytest
 from sanpath import registry
 from sanpath.plugin import Cost, Http
 from sanpath.recording.writing.clock import RecorderClock
-from sanpath.transport.context import LiveContext
+from sanpath.transport.live_context import LiveContext
 
 DEVICES: dict[str, dict[str, str]] = {
     "brocade_rest": {"user": "sanpath", "password": "x"},

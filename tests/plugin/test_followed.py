@@ -10,7 +10,7 @@ import pytest
 
 from sanpath.model import Column, Event, Rows, SourceEntity, SourceLink, Table
 from sanpath.plugin import CollectorError, Cost, FollowedFile, FollowedFileConfig, Item, ResultReader
-from sanpath.transport.context import LiveContext
+from sanpath.transport.live_context import LiveContext
 
 LUN = Table("lun", (Column("in_flight"),))
 HOST = Table("host", (Column("cpu_busy_ratio"),))

@@ -27,7 +27,7 @@ from sanpath.recorder.sources.source import Source
 from sanpath.recording.format import layout
 from sanpath.recording.reading.recording import Recording
 from sanpath.recording.writing.writer import Writer
-from sanpath.transport.context import LiveContext
+from sanpath.transport.live_context import LiveContext
 
 SECOND = 1_000_000
 PORT = Table("switch_port", (Column("link_up"),))

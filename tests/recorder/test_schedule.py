@@ -14,7 +14,7 @@ from sanpath.errors import CollectorError, Failure
 from sanpath.plugin import Context, Item, Rows
 from sanpath.recorder.sink import FULL_ROWS, Sink
 from sanpath.recorder.sources.source import INVENTORY_SECONDS, MAX_LATE_POLLS
-from sanpath.transport.context import LiveContext
+from sanpath.transport.live_context import LiveContext
 from tests.recorder.support import PORT, SECOND, START_US, Scripted, answers, record, row
 
 Act = Callable[[int], AsyncIterator[Item]]

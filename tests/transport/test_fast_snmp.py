@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from sanpath.plugin import Cost, Snmp
-from sanpath.transport.context import LiveContext
+from sanpath.transport.live_context import LiveContext
 from sanpath.transport.snmp.cached_rows import SilentError
 from sanpath.transport.snmp.session import PysnmpSession
 from tests.transport.ber import (

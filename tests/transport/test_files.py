@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 from sanpath.plugin import Cost
-from sanpath.transport.context import LiveContext
+from sanpath.transport.live_context import LiveContext
 from tests.support.replay import ReplayContext
 
 

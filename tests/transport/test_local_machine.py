@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sanpath.plugin import CollectorError, CommandReply, Cost, Failure, SshTarget
-from sanpath.transport.context import LiveContext
+from sanpath.transport.live_context import LiveContext
 from tests.support.replay import ReplayContext
 
 

@@ -16,7 +16,7 @@ import pytest
 from pydantic import SecretStr
 
 from sanpath.plugin import CollectorError, Cost, Failure, Snmp, SnmpCredentials
-from sanpath.transport.context import LiveContext
+from sanpath.transport.live_context import LiveContext
 from tests.transport.snmpd import running
 
 IF_DESCR, IF_TYPE, IF_IN_OCTETS = (f"1.3.6.1.2.1.2.2.1.{column}" for column in (2, 3, 10))

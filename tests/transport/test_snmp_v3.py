@@ -13,7 +13,7 @@ import pytest
 from pydantic import SecretStr
 
 from sanpath.plugin import CollectorError, Cost, Failure, SnmpCredentials, SnmpUser, SnmpValue
-from sanpath.transport.context import LiveContext
+from sanpath.transport.live_context import LiveContext
 from tests.transport.snmpd import running
 
 SYS_NAME = "1.3.6.1.2.1.1.5.0"

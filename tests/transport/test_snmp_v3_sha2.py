@@ -11,7 +11,7 @@ import pytest
 from pydantic import SecretStr
 
 from sanpath.plugin import CollectorError, Cost, Failure, Snmp, SnmpCredentials, SnmpUser
-from sanpath.transport.context import LiveContext
+from sanpath.transport.live_context import LiveContext
 from tests.faults.altering import AlteringProxy, unaltered
 from tests.faults.proxies import LOOPBACK, Address, standing_for
 from tests.transport.snmp_sessions import WallClock, without_times

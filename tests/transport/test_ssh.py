@@ -19,7 +19,7 @@ import pytest
 from pydantic import SecretStr
 
 from sanpath.plugin import CollectorError, CommandReply, Cost, Failure, Machine, SshTarget
-from sanpath.transport.context import LiveContext
+from sanpath.transport.live_context import LiveContext
 from sanpath.transport.local_machine import MAX_FILE_BYTES
 from sanpath.transport.ssh import session
 from tests.transport.sshd import Server, running
@@ -420,7 +420,7 @@ def test_an_account_without_a_shell_is_refused(tmp_path: Path) -> None:
 
 def test_the_library_is_loaded_by_the_first_that_needs_it() -> None:
     code = (
-        "import sys; from sanpath.plugin import Cost; from sanpath.transport.context import LiveContext; "
+        "import sys; from sanpath.plugin import Cost; from sanpath.transport.live_context import LiveContext; "
         "LiveContext(None, Cost()).machine(None); print('asyncssh' in sys.modules)"
     )
     root = str(Path(__file__).parents[2])

@@ -18,7 +18,7 @@ from sanpath.recording.reading.recording import Recording
 from sanpath.recording.storage.store import Location
 from sanpath.recording.writing.clock import RecorderClock
 from sanpath.recording.writing.writer import Writer
-from sanpath.transport.context import LiveContext
+from sanpath.transport.live_context import LiveContext
 
 _FLUSH_ROWS = 20_000
 """Rows in memory before a segment is written, as of a recorder (sink.py)."""

@@ -14,7 +14,7 @@ from pydantic import SecretStr
 
 from sanpath.errors import Failure
 from sanpath.plugin import CollectorError, Cost, Item, Rows
-from sanpath.transport.context import LiveContext
+from sanpath.transport.live_context import LiveContext
 from sanpath_collectors.brocade_rest.collector import BrocadeRest
 from sanpath_collectors.brocade_rest.config import BrocadeRestConfig
 from tests.support.tls_device import MovableClock, serving

@@ -15,7 +15,7 @@ from pydantic import SecretStr
 
 from sanpath.errors import Failure
 from sanpath.plugin import CollectorError, Cost, Item, Rows
-from sanpath.transport.context import LiveContext
+from sanpath.transport.live_context import LiveContext
 from sanpath_collectors.cisco_nxapi.collector import CiscoNxapi
 from sanpath_collectors.cisco_nxapi.config import CiscoNxapiConfig
 from sanpath_collectors.cisco_nxapi.nxapi import Nxapi

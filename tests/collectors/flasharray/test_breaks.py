@@ -10,7 +10,7 @@ import pytest
 from pydantic import SecretStr
 
 from sanpath.plugin import Cost, Event, Http, Rows
-from sanpath.transport.context import LiveContext
+from sanpath.transport.live_context import LiveContext
 from sanpath_collectors.flasharray.collector import FlashArray
 from sanpath_collectors.flasharray.config import FlashArrayConfig
 from sanpath_collectors.flasharray.rest import Session

@@ -17,7 +17,7 @@ from pydantic import SecretStr
 from sanpath.errors import Failure
 from sanpath.plugin import CollectorError, Cost, Event, Item, Rows, SourceEntity
 from sanpath.recording.writing.clock import RecorderClock
-from sanpath.transport.context import LiveContext
+from sanpath.transport.live_context import LiveContext
 from sanpath_collectors.flasharray.collector import FlashArray
 from sanpath_collectors.flasharray.config import FlashArrayConfig
 from sanpath_lab.certificate import server_context

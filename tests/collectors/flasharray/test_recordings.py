@@ -15,7 +15,7 @@ from pydantic import SecretStr
 
 from sanpath.plugin import Check, Cost, Event, Rows, SourceEntity, SourceLink
 from sanpath.recording.writing.clock import RecorderClock
-from sanpath.transport.context import LiveContext
+from sanpath.transport.live_context import LiveContext
 from sanpath_collectors.flasharray.collector import FlashArray
 from sanpath_collectors.flasharray.config import FlashArrayConfig
 from sanpath_collectors.flasharray.endpoints import CONSEQUENCES

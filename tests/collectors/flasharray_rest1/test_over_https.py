@@ -20,7 +20,7 @@ from pydantic import SecretStr
 from sanpath.errors import Failure
 from sanpath.plugin import CollectorError, Cost, Http, Item, Rows, SourceEntity, SourceLink
 from sanpath.recording.writing.clock import RecorderClock
-from sanpath.transport.context import LiveContext
+from sanpath.transport.live_context import LiveContext
 from sanpath_collectors.flasharray.collector import FlashArray
 from sanpath_collectors.flasharray_rest1.collector import FlashArrayRest1
 from sanpath_collectors.flasharray_rest1.config import FlashArrayRest1Config

@@ -19,7 +19,7 @@ import yaml
 
 import sanpath_collectors.kubernetes as package
 from sanpath.plugin import Cost, Event, Http, HttpReply, Item, SourceLink
-from sanpath.transport.context import LiveContext
+from sanpath.transport.live_context import LiveContext
 from sanpath_collectors.kubernetes import api as requests
 from sanpath_collectors.kubernetes.collector import Kubernetes
 from sanpath_collectors.kubernetes.config import KubernetesConfig

@@ -17,7 +17,7 @@ from sanpath.model import SourceEntity, SourceLink
 from sanpath.plugin import Context, Cost, Rows
 from sanpath.topology.resolve import resolve
 from sanpath.topology.topology import Topology
-from sanpath.transport.context import LiveContext
+from sanpath.transport.live_context import LiveContext
 from sanpath_collectors.linux_host import devices, multipath, parse, samples
 from sanpath_collectors.linux_host.collector import LinuxHost
 from sanpath_collectors.linux_host.config import LinuxHostConfig

@@ -11,7 +11,7 @@ import pytest
 from pydantic import SecretStr
 
 from sanpath.plugin import Check, CollectorError, Cost, Failure, Item, Rows, SourceEntity, SourceLink
-from sanpath.transport.context import LiveContext
+from sanpath.transport.live_context import LiveContext
 from sanpath_collectors.linux_host.collector import LinuxHost
 from sanpath_collectors.linux_host.config import LinuxHostConfig
 from tests.transport.sshd import Server, running

@@ -17,7 +17,7 @@ import pytest
 
 from sanpath.plugin import Check, Cost, Item, Rows, SourceEntity, SourceLink
 from sanpath.recording.writing.clock import RecorderClock
-from sanpath.transport.context import LiveContext
+from sanpath.transport.live_context import LiveContext
 from sanpath_collectors.linux_target.collector import LinuxTarget
 from sanpath_collectors.linux_target.config import LinuxTargetConfig
 

@@ -19,7 +19,7 @@ from pydantic import ValidationError
 
 from sanpath.plugin import Check, CollectorError, Cost, Failure, Rows
 from sanpath.recording.writing.clock import RecorderClock
-from sanpath.transport.context import LiveContext
+from sanpath.transport.live_context import LiveContext
 from sanpath_collectors.prometheus.collector import Prometheus
 from sanpath_collectors.prometheus.config import PrometheusConfig
 from tests.collectors.prometheus.stand_in import StandIn, disks

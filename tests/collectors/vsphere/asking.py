@@ -11,7 +11,7 @@ from sanpath.model import SourceEntity, SourceLink
 from sanpath.plugin import Check, Cost, Event, Item, Rows
 from sanpath.topology.resolve import resolve
 from sanpath.topology.topology import Topology
-from sanpath.transport.context import LiveContext
+from sanpath.transport.live_context import LiveContext
 from sanpath_collectors.vsphere.collector import Vsphere
 from sanpath_collectors.vsphere.config import VsphereConfig
 from tests.support.declared import undeclared
