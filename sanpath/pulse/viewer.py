@@ -16,7 +16,7 @@ from sanpath.pulse.model import Pulse
 from sanpath.pulse.newest import METRICS, Newest
 from sanpath.pulse.pulses import Pulses
 from sanpath.recording.format.layout import read_manifest
-from sanpath.recording.format.writers import Start, ended, latest, starts
+from sanpath.recording.format.recorder_starts import Start, ended, latest, starts
 from sanpath.recording.reading.recording import Recording
 from sanpath.recording.reading.tail import FlushReader
 from sanpath.recording.storage.store import Location, store_at

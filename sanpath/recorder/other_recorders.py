@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from sanpath.errors import UsageError, command
 from sanpath.plugin import Item
-from sanpath.recording.format.writers import Start, latest, starts
+from sanpath.recording.format.recorder_starts import Start, latest, starts
 from sanpath.recording.storage.store import Location, Store
 from sanpath.recording.writing.store_clock import StoreClock
 

@@ -16,7 +16,7 @@ from sanpath.recorder.loads.processes import load_processes
 from sanpath.recorder.other_recorders import refuse_duplicate_sources, refuse_second_load
 from sanpath.recorder.request import RunRequest
 from sanpath.recording.format import layout
-from sanpath.recording.format.writers import starts
+from sanpath.recording.format.recorder_starts import starts
 from sanpath.recording.storage.store import store_at
 from sanpath.sweep import commands
 from sanpath.sweep.matrix import steps

@@ -18,7 +18,7 @@ from sanpath.config import load_config
 from sanpath.errors import ConfigError, UsageError
 from sanpath.recorder.other_recorders import load_has_ended, refuse_duplicate_sources, refuse_second_load
 from sanpath.recording.format.documents import Declaration, Ending, Header
-from sanpath.recording.format.writers import Start
+from sanpath.recording.format.recorder_starts import Start
 from sanpath.recording.reading.recording import Recording
 from tests.recorder.processes import Run, command, is_alive, wait_for
 

@@ -112,7 +112,7 @@ class Session:
     def _wait_for_peers(self) -> None:
         """Wait for other recorders of this recording: their last samples belong to the report."""
         from sanpath.recorder.other_recorders import unfinished_recorders
-        from sanpath.recording.format.writers import starts
+        from sanpath.recording.format.recorder_starts import starts
 
         store, announced, until = store_at(self._folder), False, time.monotonic() + PEERS_SECONDS
         with contextlib.suppress(OSError):

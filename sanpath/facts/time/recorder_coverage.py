@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sanpath.model import Step
-from sanpath.recording.format.writers import Start, latest
+from sanpath.recording.format.recorder_starts import Start, latest
 from sanpath.recording.reading.alignment import reference_start
 from sanpath.recording.reading.recording import Recording
 

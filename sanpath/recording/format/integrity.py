@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sanpath.recording.format import layout
 from sanpath.recording.format.documents import Manifest
-from sanpath.recording.format.writers import Start
+from sanpath.recording.format.recorder_starts import Start
 from sanpath.recording.storage.store import Store
 
 _CACHE_ENTRIES = 100_000

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from sanpath import __version__
 from sanpath.errors import RecordingError, UsageError, command
 from sanpath.recording.format.documents import File, Manifest
-from sanpath.recording.format.writers import ended, starts
+from sanpath.recording.format.recorder_starts import ended, starts
 from sanpath.recording.storage.store import Location, Store, location, store_at
 
 FORMAT = 1

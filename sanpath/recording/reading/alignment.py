@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sanpath.recording.format.writers import Start
+from sanpath.recording.format.recorder_starts import Start
 
 STORE_CLOCK = "store-clock"
 """The event of a recorder that has compared its clock with the store's.

@@ -20,8 +20,8 @@ from sanpath.recording.format.compaction import LEFT_OUT
 from sanpath.recording.format.documents import Ending
 from sanpath.recording.format.integrity import altered, find_changed_segments, find_missing_flushes
 from sanpath.recording.format.layout import RECORDER
+from sanpath.recording.format.recorder_starts import Start, ended, starts
 from sanpath.recording.format.row_budget import oversized_segments, values_in
-from sanpath.recording.format.writers import Start, ended, starts
 from sanpath.recording.reading.alignment import STORE_CLOCK, Bounds, ClockOffset, aligned
 from sanpath.recording.reading.sample_cache import MAX_VALUES, NUMBERS, CachedSamples, SampleCache
 from sanpath.recording.storage.duck import PARQUET, connect, connect_separately, literal, quoted

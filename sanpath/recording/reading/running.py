@@ -7,7 +7,7 @@ import socket
 import time
 from typing import Literal
 
-from sanpath.recording.format.writers import Start, latest
+from sanpath.recording.format.recorder_starts import Start, latest
 from sanpath.recording.reading.recording import Recording
 from sanpath.recording.viewer_protocol import socket_path
 

@@ -22,8 +22,8 @@ from sanpath.recording.format import layout
 from sanpath.recording.format.documents import Ending, Header, Manifest
 from sanpath.recording.format.integrity import altered, find_changed_segments
 from sanpath.recording.format.layout import Segment
+from sanpath.recording.format.recorder_starts import starts
 from sanpath.recording.format.row_budget import oversized_segments
-from sanpath.recording.format.writers import starts
 from sanpath.recording.redaction.pseudonyms import Pseudonyms, vocabulary
 from sanpath.recording.storage import checksum
 from sanpath.recording.storage.duck import PARQUET, connect_separately, literal, quoted

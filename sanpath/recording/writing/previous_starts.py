@@ -9,7 +9,7 @@ from functools import cached_property
 from sanpath.recording.format import layout
 from sanpath.recording.format.compaction import Retention, TrackedSegment
 from sanpath.recording.format.layout import Segment
-from sanpath.recording.format.writers import Start, starts
+from sanpath.recording.format.recorder_starts import Start, starts
 from sanpath.recording.storage.store import Store
 
 SILENT_SECONDS = 300.0

@@ -13,7 +13,7 @@ from contextlib import suppress
 
 from sanpath.errors import SanpathError
 from sanpath.model import MARK
-from sanpath.recording.format.writers import ended, starts
+from sanpath.recording.format.recorder_starts import ended, starts
 from sanpath.recording.reading.sample_cache import SampleCache
 from sanpath.recording.storage.store import Location, location, store_at
 from sanpath.recording.writing.mark import add_mark

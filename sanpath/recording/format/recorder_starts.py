@@ -1,4 +1,4 @@
-"""The writers of a recording: their headers and endings, and which writers belong to the same recorder."""
+"""The starts of a recording's recorders, and of other programs that wrote into it: their headers and endings."""
 
 from __future__ import annotations
 
