@@ -51,7 +51,6 @@ _NEVER_EXPIRED = ("inventory", "events")
 _BEFORE_SAMPLES = ("inventory", "events")
 """Tables that a flush writes first: a reader must never see I/O of a load without the marks of its steps."""
 
-_WITH_TEXTS = "SELECT * REPLACE ({}[source + 1] AS source, {}[entity + 1] AS entity) FROM flush"
 _FEW_TEXTS = 1000
 """Samples with more distinct texts are written faster without numbering the texts (60,000 rows, measured)."""
 _ROWS_OF_ENUM = 1000
@@ -216,24 +215,29 @@ class Writer:
         """Write a segment. `texts`: those of samples, whose source and entity are indices into them."""
         number = self._written[table] + 1
         segment = Segment(table, self.name, number, number)
-        query, parameters = "SELECT * FROM flush", None
+        values, nulls = _values_and_nulls(arrays)
+        columns = {name: f'"{name}"' for name in arrays}
+        columns |= {name: f'if("{null}", NULL, "{name}")' for name, null in nulls.items()}
+        columns |= {name: f'"{name}"::VARCHAR' for name in _TEXTS & arrays.keys()}
+        parameters = None
         if len(texts) > _FEW_TEXTS:
-            arrays |= {name: np.array(texts, dtype=object)[arrays[name]] for name in ("source", "entity")}
+            values |= {name: np.array(texts, dtype=object)[values[name]] for name in ("source", "entity")}
         elif texts:
             # DuckDB needs Python's lock for texts in Python's memory, and would wait for it while a reader runs.
-            listed = _enum(texts) if len(arrays["seen"]) >= _ROWS_OF_ENUM * len(texts) else "$1"
-            query = _WITH_TEXTS.format(listed, listed)
+            listed = _enum(texts) if len(values["seen"]) >= _ROWS_OF_ENUM * len(texts) else "$1"
+            columns |= {name: f"{listed}[{name} + 1]" for name in ("source", "entity")}
             parameters = [texts]
-        self._connection.register("flush", arrays)
+        selected = ", ".join(f'{expression} AS "{name}"' for name, expression in columns.items())
+        self._connection.register("flush", values)
         try:
-            self._copy(self._connection, query, segment, parameters)
+            self._copy(self._connection, f"SELECT {selected} FROM flush", segment, parameters)
         finally:
             self._connection.unregister("flush")
         self._written[table] = number
         now = self._retention.now_us() if self._retention is not None else 0
-        values = sum(len(column) for column in arrays.values())
         if self._compacts:
-            self._levels_of(table).add(TrackedSegment(segment, values, now, now))
+            count = sum(len(column) for column in arrays.values())
+            self._levels_of(table).add(TrackedSegment(segment, count, now, now))
 
     def _levels_of(self, table: str) -> SegmentLevels:
         if table not in self._levels:
@@ -311,10 +315,26 @@ class Writer:
             self._store.seal(url)
 
 
+def _values_and_nulls(arrays: _Arrays) -> tuple[_Arrays, dict[str, str]]:
+    """Return the arrays without masks, and masked column → the column that is true where it has no value.
+
+    DuckDB reads the masks of arrays only from 2.0 on.
+    """
+    masked = {name: array for name, array in arrays.items() if isinstance(array, np.ma.MaskedArray)}
+    nulls = {name: f"{name} is null" for name in masked}
+    values = {name: np.ma.getdata(array) for name, array in arrays.items()}
+    return values | {nulls[name]: np.ma.getmaskarray(array) for name, array in masked.items()}, nulls
+
+
 def _enum(texts: Sequence[str | None]) -> str:
-    """Return the list of texts, the first parameter, as values of an ENUM; its columns are texts in the segment."""
-    members = ", ".join(literal(text) for text in dict.fromkeys(texts) if text is not None)
-    return f"($1::ENUM({members})[])" if members else "$1"
+    """Return the list of texts, the first parameter, as values of an ENUM; its columns are texts in the segment.
+
+    A literal with a null character ends a query before DuckDB 2.0; then the texts stay texts.
+    """
+    members = [text for text in dict.fromkeys(texts) if text is not None]
+    if not members or any("\0" in text for text in members):
+        return "$1"
+    return f"($1::ENUM({', '.join(map(literal, members))})[])"
 
 
 def _json(mapping: Mapping[str, Any]) -> str:
