@@ -29,7 +29,7 @@ from sanpath.recording.format.compaction import (
 from sanpath.recording.format.documents import Declaration, Ending, Header
 from sanpath.recording.format.layout import RECORDER, Segment
 from sanpath.recording.storage import checksum
-from sanpath.recording.storage.duck import PARQUET, connect_separately, literal
+from sanpath.recording.storage.duck import PARQUET, connect_separately, literal, quoted
 from sanpath.recording.storage.store import Location, store_at
 from sanpath.recording.writing.previous_starts import PreviousStarts
 
@@ -51,6 +51,7 @@ _NEVER_EXPIRED = ("inventory", "events")
 _BEFORE_SAMPLES = ("inventory", "events")
 """Tables that a flush writes first: a reader must never see I/O of a load without the marks of its steps."""
 
+_SELECT = "SELECT {} FROM flush"
 _FEW_TEXTS = 1000
 """Samples with more distinct texts are written faster without numbering the texts (60,000 rows, measured)."""
 _ROWS_OF_ENUM = 1000
@@ -215,29 +216,26 @@ class Writer:
         """Write a segment. `texts`: those of samples, whose source and entity are indices into them."""
         number = self._written[table] + 1
         segment = Segment(table, self.name, number, number)
-        values, nulls = _values_and_nulls(arrays)
-        columns = {name: f'"{name}"' for name in arrays}
-        columns |= {name: f'if("{null}", NULL, "{name}")' for name, null in nulls.items()}
-        columns |= {name: f'"{name}"::VARCHAR' for name in _TEXTS & arrays.keys()}
+        registered, columns = _without_masks(arrays)
         parameters = None
         if len(texts) > _FEW_TEXTS:
-            values |= {name: np.array(texts, dtype=object)[values[name]] for name in ("source", "entity")}
+            registered |= {name: np.array(texts, dtype=object)[arrays[name]] for name in ("source", "entity")}
         elif texts:
             # DuckDB needs Python's lock for texts in Python's memory, and would wait for it while a reader runs.
-            listed = _enum(texts) if len(values["seen"]) >= _ROWS_OF_ENUM * len(texts) else "$1"
+            listed = _enum(texts) if len(arrays["seen"]) >= _ROWS_OF_ENUM * len(texts) else "$1"
             columns |= {name: f"{listed}[{name} + 1]" for name in ("source", "entity")}
             parameters = [texts]
-        selected = ", ".join(f'{expression} AS "{name}"' for name, expression in columns.items())
-        self._connection.register("flush", values)
+        query = _SELECT.format(", ".join(f"{expression} AS {quoted(name)}" for name, expression in columns.items()))
+        self._connection.register("flush", registered)
         try:
-            self._copy(self._connection, f"SELECT {selected} FROM flush", segment, parameters)
+            self._copy(self._connection, query, segment, parameters)
         finally:
             self._connection.unregister("flush")
         self._written[table] = number
         now = self._retention.now_us() if self._retention is not None else 0
+        values = sum(len(column) for column in arrays.values())
         if self._compacts:
-            count = sum(len(column) for column in arrays.values())
-            self._levels_of(table).add(TrackedSegment(segment, count, now, now))
+            self._levels_of(table).add(TrackedSegment(segment, values, now, now))
 
     def _levels_of(self, table: str) -> SegmentLevels:
         if table not in self._levels:
@@ -315,15 +313,21 @@ class Writer:
             self._store.seal(url)
 
 
-def _values_and_nulls(arrays: _Arrays) -> tuple[_Arrays, dict[str, str]]:
-    """Return the arrays without masks, and masked column → the column that is true where it has no value.
+def _without_masks(arrays: _Arrays) -> tuple[_Arrays, dict[str, str]]:
+    """Return the arrays to register, and the expression of each column over them.
 
-    DuckDB reads the masks of arrays only from 2.0 on.
+    Before 2.0 DuckDB ignores the masks of arrays, and takes a column of texts that are all None for integers.
     """
-    masked = {name: array for name, array in arrays.items() if isinstance(array, np.ma.MaskedArray)}
-    nulls = {name: f"{name} is null" for name in masked}
-    values = {name: np.ma.getdata(array) for name, array in arrays.items()}
-    return values | {nulls[name]: np.ma.getmaskarray(array) for name, array in masked.items()}, nulls
+    registered: _Arrays = {}
+    columns: dict[str, str] = {}
+    for name, values in arrays.items():
+        registered[name] = np.ma.getdata(values)
+        columns[name] = f"{quoted(name)}::VARCHAR" if name in _TEXTS else quoted(name)
+        if isinstance(values, np.ma.MaskedArray):
+            missing = f"{name} is missing"
+            registered[missing] = np.ma.getmaskarray(values)
+            columns[name] = f"if({quoted(missing)}, NULL, {quoted(name)})"
+    return registered, columns
 
 
 def _enum(texts: Sequence[str | None]) -> str:
