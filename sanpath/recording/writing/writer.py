@@ -51,9 +51,10 @@ _NEVER_EXPIRED = ("inventory", "events")
 _BEFORE_SAMPLES = ("inventory", "events")
 """Tables that a flush writes first: a reader must never see I/O of a load without the marks of its steps."""
 
-_SELECT = "SELECT {} FROM flush"
-_FEW_TEXTS = 1000
-"""Samples with more distinct texts are written faster without numbering the texts (60,000 rows, measured)."""
+_SELECT = "SELECT {} FROM flush, (SELECT {} AS texts)"
+_LIST = "from_json($1, '[\"VARCHAR\"]')"
+"""The list of a segment's texts, as JSON: for texts in Python's memory DuckDB needs Python's lock, and would wait for
+it while a reader runs; before 2.0 it also looks for pandas at each of them."""
 _ROWS_OF_ENUM = 1000
 """Rows per text from which an ENUM of the texts is written faster: its type costs some 10 us for each text, and a row
 takes 60 ns less, because it is written as an index of the dictionary (measured)."""
@@ -135,9 +136,11 @@ class Writer:
             raise ValueError(f"{count} entities, but another number of values of {', '.join(uneven)}")
         arrays: _Arrays = {
             "source": np.full(count, self._texts[source], np.int32),
-            "entity": np.fromiter(map(self._texts.__getitem__, rows.entity), np.int32, count),
+            "entity": self._texts.indices(rows.entity),
         }
-        arrays |= _arrays(columns, frozenset(column.metric for column in rows.table.columns if column.bits))
+        arrays |= _arrays(
+            columns, frozenset(column.metric for column in rows.table.columns if column.bits), self._texts
+        )
         self._samples[rows.table.kind, frozenset(rows.values)].append(arrays)
         self.rows_waiting += count
 
@@ -188,7 +191,8 @@ class Writer:
 
     def _flush_records(self, table: str) -> None:
         if table in self._records:
-            self._segment(table, _arrays(self._records[table], frozenset()))
+            texts = _Texts()
+            self._segment(table, _arrays(self._records[table], frozenset(), texts), texts.texts)
             del self._records[table]
 
     def end(self, content: Ending | Mapping[str, Any]) -> None:
@@ -212,23 +216,17 @@ class Writer:
             self._records[table][column].append(value)
         self.rows_waiting += 1
 
-    def _segment(self, table: str, arrays: _Arrays, texts: Sequence[str | None] = ()) -> None:
-        """Write a segment. `texts`: those of samples, whose source and entity are indices into them."""
+    def _segment(self, table: str, arrays: _Arrays, texts: Sequence[str | None]) -> None:
+        """Write a segment. `texts`: its distinct texts, into which the arrays of its text columns are indices."""
         number = self._written[table] + 1
         segment = Segment(table, self.name, number, number)
         registered, columns = _without_masks(arrays)
-        parameters = None
-        if len(texts) > _FEW_TEXTS:
-            registered |= {name: np.array(texts, dtype=object)[arrays[name]] for name in ("source", "entity")}
-        elif texts:
-            # DuckDB needs Python's lock for texts in Python's memory, and would wait for it while a reader runs.
-            listed = _enum(texts) if len(arrays["seen"]) >= _ROWS_OF_ENUM * len(texts) else "$1"
-            columns |= {name: f"{listed}[{name} + 1]" for name in ("source", "entity")}
-            parameters = [texts]
-        query = _SELECT.format(", ".join(f"{expression} AS {quoted(name)}" for name, expression in columns.items()))
+        listed = _enum(texts) if len(arrays["source"]) >= _ROWS_OF_ENUM * len(texts) else _LIST
+        columns |= {name: f"texts[{name} + 1]" for name in _TEXTS & arrays.keys()}
+        selected = ", ".join(f"{expression} AS {quoted(name)}" for name, expression in columns.items())
         self._connection.register("flush", registered)
         try:
-            self._copy(self._connection, query, segment, parameters)
+            self._copy(self._connection, _SELECT.format(selected, listed), segment, [json.dumps(texts)])
         finally:
             self._connection.unregister("flush")
         self._written[table] = number
@@ -314,15 +312,12 @@ class Writer:
 
 
 def _without_masks(arrays: _Arrays) -> tuple[_Arrays, dict[str, str]]:
-    """Return the arrays to register, and the expression of each column over them.
-
-    Before 2.0 DuckDB ignores the masks of arrays, and takes a column of texts that are all None for integers.
-    """
+    """Return the arrays to register, and the expression of each column over them: before 2.0 DuckDB ignores masks."""
     registered: _Arrays = {}
     columns: dict[str, str] = {}
     for name, values in arrays.items():
         registered[name] = np.ma.getdata(values)
-        columns[name] = f"{quoted(name)}::VARCHAR" if name in _TEXTS else quoted(name)
+        columns[name] = quoted(name)
         if isinstance(values, np.ma.MaskedArray):
             missing = f"{name} is missing"
             registered[missing] = np.ma.getmaskarray(values)
@@ -331,14 +326,14 @@ def _without_masks(arrays: _Arrays) -> tuple[_Arrays, dict[str, str]]:
 
 
 def _enum(texts: Sequence[str | None]) -> str:
-    """Return the list of texts, the first parameter, as values of an ENUM; its columns are texts in the segment.
+    """Return the list of texts as values of an ENUM; its columns are texts in the segment.
 
     A literal with a null character ends a query before DuckDB 2.0; then the texts stay texts.
     """
     members = [text for text in dict.fromkeys(texts) if text is not None]
     if not members or any("\0" in text for text in members):
-        return "$1"
-    return f"($1::ENUM({', '.join(map(literal, members))})[])"
+        return _LIST
+    return f"({_LIST}::ENUM({', '.join(map(literal, members))})[])"
 
 
 def _json(mapping: Mapping[str, Any]) -> str:
@@ -357,6 +352,10 @@ class _Texts(dict[Any, int]):
         number = self[value] = len(self)
         return number
 
+    def indices(self, values: Sequence[Any]) -> NDArray[np.int32]:
+        """Return the index of each value."""
+        return np.fromiter(map(self.__getitem__, values), np.int32, len(values))
+
 
 def _concatenate_polls(polls: Sequence[_Arrays]) -> _Arrays:
     return {name: _concatenate([poll[name] for poll in polls]) for name in polls[0]}
@@ -368,8 +367,11 @@ def _concatenate(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
     return np.concatenate(arrays)
 
 
-def _arrays(columns: Mapping[str, Sequence[Any]], counters: frozenset[str]) -> _Arrays:
-    return {name: _array(name, values, name in counters) for name, values in columns.items()}
+def _arrays(columns: Mapping[str, Sequence[Any]], counters: frozenset[str], texts: _Texts) -> _Arrays:
+    return {
+        name: texts.indices(values) if name in _TEXTS else _array(name, values, name in counters)
+        for name, values in columns.items()
+    }
 
 
 _INTEGERS = frozenset({"seen", "device_time", "due", "started", "ended", "rows", "requests", "bytes_in"})
@@ -383,10 +385,6 @@ _TEXTS = frozenset(
 
 def _array(name: str, values: Sequence[Any], counter: bool) -> NDArray[Any]:
     """Return a NumPy array: counters keep all 64 bits, gauges are doubles; None and non-finite numbers are masked."""
-    if name in _TEXTS:
-        texts = {value: _text(value) for value in dict.fromkeys(values)}
-        unchanged = all(text is value for value, text in texts.items())
-        return np.array(values if unchanged else [texts[value] for value in values], dtype=object)
     dtype = np.uint64 if counter else np.int64 if name in _INTEGERS else np.float64
     if isinstance(values, array) and np.dtype(values.typecode) != dtype:
         values = values.tolist()  # NumPy does not check the range of numbers when it converts arrays.
