@@ -28,7 +28,7 @@ to be changed is left to a person, and ends it; so does the fifth experiment.
 
 """
 _EDGES = (0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99)
-_MODEL_ERROR = 0.01
+MODEL_ERROR = 0.01
 """Relative error of the model of frames on a link."""
 
 
@@ -74,7 +74,7 @@ def _predictions(outcomes: Sequence[Outcome]) -> str:
     checked = [(*o.predicted, o.reached) for o in outcomes if o.predicted and o.reached]
     if not checked:
         return ""
-    covered = sum(low * (1 - _MODEL_ERROR) <= reached <= high * (1 + _MODEL_ERROR) for low, high, reached in checked)
+    covered = sum(low * (1 - MODEL_ERROR) <= reached <= high * (1 + MODEL_ERROR) for low, high, reached in checked)
     width = median(high / low for low, high, _ in checked if low)
     return (
         f"What-if: relieved in the simulation, {covered} of {len(checked)} reached what was predicted, give or take "

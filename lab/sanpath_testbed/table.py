@@ -27,7 +27,6 @@ limit is relieved, against the throughput of the same simulation with the limit 
 differences; held: how often the predicted interval contains it, give or take the 1 % that the model of frames on a
 link is good to.
 """
-_MODEL_ERROR = 0.01
 
 
 def report(outcomes: Sequence[Outcome], seeds: Sequence[int], command: str) -> str:
@@ -55,9 +54,7 @@ def _families(clean: Sequence[Outcome]) -> str:
     head = ("family", "cases", "AC@1", "AC@3", "false", "precision", "recall", "prediction", "held")
     rows = [_row(name, cases) for name, cases in sorted(by_family.items())]
     rows.append(_row("**all**", clean))
-    lines = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
-    lines += [f"| {' | '.join(row)} |" for row in rows]
-    return "\n".join(lines) + "\n"
+    return draws.render_table(head, rows)
 
 
 def _row(name: str, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
@@ -67,7 +64,7 @@ def _row(name: str, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
     allowed = sum(len(set(o.causes) - set(o.forbidden)) for o in outcomes)
     checked = [(o.predicted, o.reached) for o in outcomes if o.predicted and o.reached]
     errors = [abs(o.likely / o.reached - 1) for o in outcomes if o.likely and o.reached]
-    covered = sum(p[0] * (1 - _MODEL_ERROR) <= r <= p[1] * (1 + _MODEL_ERROR) for p, r in checked)
+    covered = sum(p[0] * (1 - draws.MODEL_ERROR) <= r <= p[1] * (1 + draws.MODEL_ERROR) for p, r in checked)
     return (
         name,
         str(len(outcomes)),
@@ -93,34 +90,28 @@ def _alarms(clean: Sequence[Outcome]) -> str:
 
 
 def _defects(outcomes: Sequence[Outcome]) -> str:
-    head = "| defect | cases | AC@1 | without it | lost, points |"
-    lines = ["## What defects of the data do", "", head, "|---|---|---|---|---|"]
+    rows = []
     without = {(o.family, o.seed): o for o in outcomes if o.defect is None}
-    diagnosable = [o for o in outcomes if o.defect and o.diagnosable]
-    for defect, cases in sorted(grouped(diagnosable, lambda o: str(o.defect)).items()):
-        without_defect = [without[key] for o in cases if (key := (o.family, o.seed)) in without]
-        meaning = next(text for name, text in MEANINGS.items() if name == defect)
-        right_count, right_without = (
-            sum(o.is_right for o in cases),
-            sum(o.is_right for o in without_defect),
-        )
-        shares = f"{_share(right_count, len(cases))} | {_share(right_without, len(without_defect))}"
-        lost_points = (
-            f"{100 * (right_without / len(without_defect) - right_count / len(cases)):.1f}" if without_defect else ""
-        )
-        lines.append(f"| {defect}: {meaning} | {len(cases)} | {shares} | {lost_points} |")
-    return "\n".join(lines) + "\n"
+    for defect, meaning in sorted(MEANINGS.items()):
+        if cases := [o for o in outcomes if o.defect == defect and o.diagnosable]:
+            without_defect = [without[key] for o in cases if (key := (o.family, o.seed)) in without]
+            right, right_without = sum(o.is_right for o in cases), sum(o.is_right for o in without_defect)
+            lost = f"{100 * (right_without / len(without_defect) - right / len(cases)):.1f}" if without_defect else ""
+            shares = _share(right, len(cases)), _share(right_without, len(without_defect))
+            rows.append((f"{defect}: {meaning}", str(len(cases)), *shares, lost))
+    head = ("defect", "cases", "AC@1", "without it", "lost, points")
+    return "## What defects of the data do\n\n" + draws.render_table(head, rows)
 
 
 def _wrong(clean: Sequence[Outcome]) -> str:
     wrong = [o for o in clean if not o.is_right]
     if not wrong:
         return ""
-    lines = ["## What it got wrong", "", "| family | seed | verdict | names |", "|---|---|---|---|"]
-    for o in wrong:
-        named = ", ".join(dict.fromkeys(o.named[:3])) or "nothing"
-        lines.append(f"| {o.family} | {o.seed} | {o.kind} ({o.grade}) | {named} |")
-    return "\n".join(lines) + "\n"
+    rows = [
+        (o.family, str(o.seed), f"{o.kind} ({o.grade})", ", ".join(dict.fromkeys(o.named[:3])) or "nothing")
+        for o in wrong
+    ]
+    return "## What it got wrong\n\n" + draws.render_table(("family", "seed", "verdict", "names"), rows)
 
 
 def _share(count: int, total: int) -> str:
