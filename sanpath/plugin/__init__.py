@@ -50,6 +50,7 @@ from sanpath.plugin.connections import (
     SshTarget,
 )
 from sanpath.plugin.growing_file import FollowedFile, FollowedFileConfig
+from sanpath.plugin.identifiers import wwn
 from sanpath.plugin.line_document import LineDocument, LineDocumentReader
 from sanpath.plugin.load import (
     LOAD_COUNTERS,
@@ -166,4 +167,5 @@ __all__ = [
     "wait_seconds",
     "warning",
     "without_none",
+    "wwn",
 ]

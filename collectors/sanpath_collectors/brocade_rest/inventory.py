@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from sanpath.plugin import SourceEntity, SourceLink, json_object, json_objects, json_texts
+from sanpath.plugin import SourceEntity, SourceLink, json_object, json_objects, json_texts, wwn
 from sanpath_collectors.brocade_rest import parse
-from sanpath_collectors.brocade_rest.parse import Entry, text, wwn
+from sanpath_collectors.brocade_rest.parse import Entry, text
 from sanpath_collectors.snmp_switch.logins import Login
 from sanpath_collectors.snmp_switch.ports import Port
 from sanpath_collectors.snmp_switch.zones import Zone, features

@@ -9,7 +9,6 @@ Releases differ: counters come as numbers or as text, a list of one as its only 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -25,14 +24,13 @@ from sanpath.plugin import (
     rows_of,
 )
 from sanpath_collectors.brocade_rest.tables import STATISTICS, SWITCH_PORT
-from sanpath_collectors.snmp_switch.parse import leading_number
+from sanpath_collectors.snmp_switch.parse import decimal_counter, leading_number
 from sanpath_collectors.snmp_switch.tables import OPTICS
 
 Entry = Mapping[str, Any]
 
 _MESSAGE_CHARACTERS = 200
 """Characters of an answer's messages that are shown."""
-_MAX_COUNTER = 2**64
 _ONLINE = 2
 """operational-status of a port that is online."""
 _MICROWATTS_OF_0_DBM = 1000.0
@@ -73,15 +71,8 @@ def text(entry: Entry, leaf: str) -> str:
 
 
 def counter(entry: Entry, leaf: str) -> int | None:
-    """Return a counter from a number or its decimal digits. None: missing, or not a 64-bit counter.
-
-    >>> counter({"in-octets": "18446744073709551615"}, "in-octets"), counter({"in-octets": -1}, "in-octets")
-    (18446744073709551615, None)
-    """
-    value = entry.get(leaf)
-    if isinstance(value, str) and re.fullmatch(r"\s*[0-9]{1,20}\s*", value):
-        value = int(value)
-    return value if type(value) is int and 0 <= value < _MAX_COUNTER else None
+    """Return a counter. None: missing, or not a 64-bit counter."""
+    return decimal_counter(entry.get(leaf))
 
 
 def number(entry: Entry, leaf: str) -> float | None:
@@ -91,16 +82,6 @@ def number(entry: Entry, leaf: str) -> float | None:
     (39.0, None)
     """
     return leading_number(entry.get(leaf))
-
-
-def wwn(value: object) -> str | None:
-    """Return a world wide name as 16 hexadecimal digits. None: not a world wide name, or a blank one.
-
-    >>> wwn("20:07:88:94:71:BD:43:20"), wwn("00:00:00:00:00:00:00:00")
-    ('2007889471bd4320', None)
-    """
-    digits = value.replace(":", "").lower() if isinstance(value, str) else ""
-    return digits if re.fullmatch(r"[0-9a-f]{16}", digits) and digits.strip("0") and digits.strip("f") else None
 
 
 def is_up(entry: Entry) -> bool | None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from sanpath.plugin import SourceEntity, SourceLink
+from sanpath.plugin import SourceEntity, SourceLink, wwn
 from sanpath_collectors.cisco_nxapi import parse
-from sanpath_collectors.cisco_nxapi.parse import Entry, interface, rows, text, wwn
+from sanpath_collectors.cisco_nxapi.parse import Entry, interface, rows, text
 from sanpath_collectors.snmp_switch.logins import Login
 from sanpath_collectors.snmp_switch.ports import Port
 from sanpath_collectors.snmp_switch.zones import Zone, features

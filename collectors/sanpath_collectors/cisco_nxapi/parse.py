@@ -27,14 +27,14 @@ from sanpath.plugin import (
     json_object,
     json_objects,
     rows_of,
+    wwn,
 )
 from sanpath_collectors.cisco_nxapi.tables import COUNTERS, SWITCH_PORT
-from sanpath_collectors.snmp_switch.parse import leading_number
+from sanpath_collectors.snmp_switch.parse import decimal_counter, leading_number
 from sanpath_collectors.snmp_switch.tables import OPTICS
 
 Entry = Mapping[str, Any]
 
-_MAX_COUNTER = 2**64
 _FASTEST_GIGABITS = 1_000
 """Speeds without a unit are Gb/s or Mb/s: no Fibre Channel port has 1,000 Gb/s or less than 1,000 Mb/s."""
 _INTERFACE = re.compile(r"v?fc\d+(?:/\d+)*|(?:san-)?port-channel\s?\d+")
@@ -104,18 +104,8 @@ def text(entry: Entry, *fields: str) -> str:
 
 
 def counter(entry: Entry, *fields: str) -> int | None:
-    """Return the first of these fields that is a counter, from a number or its decimal digits. None: none is.
-
-    >>> counter({"rx_bytes": "1,234"}, "rx_bytes"), counter({"txwait": "--"}, "txwait")
-    (1234, None)
-    """
-    for name in fields:
-        value = entry.get(name)
-        if isinstance(value, str) and re.fullmatch(r"\s*[0-9][0-9,]{0,26}\s*", value):
-            value = int(value.replace(",", ""))
-        if type(value) is int and 0 <= value < _MAX_COUNTER:
-            return value
-    return None
+    """Return the first of these fields that is a counter. None: none is."""
+    return next((value for name in fields if (value := decimal_counter(entry.get(name))) is not None), None)
 
 
 def number(entry: Entry, *fields: str) -> float | None:
@@ -126,12 +116,6 @@ def number(entry: Entry, *fields: str) -> float | None:
     (-2.59, None)
     """
     return next((value for name in fields if (value := leading_number(entry.get(name))) is not None), None)
-
-
-def wwn(value: object) -> str | None:
-    """Return a world wide name as 16 hexadecimal digits. None: not a world wide name, or a blank one."""
-    digits = re.sub(r"[:.\s]", "", value).lower() if isinstance(value, str) else ""
-    return digits if re.fullmatch(r"[0-9a-f]{16}", digits) and digits.strip("0") and digits.strip("f") else None
 
 
 def interface(name: str) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from sanpath.plugin import SourceEntity, SourceLink, json_object, json_texts
-from sanpath_collectors.flasharray.parse import Entry, name, number, text, wwpn
+from sanpath.plugin import SourceEntity, SourceLink, json_object, json_texts, wwn
+from sanpath_collectors.flasharray.parse import Entry, name, number, text
 
 Item = SourceEntity | SourceLink
 
@@ -58,7 +58,7 @@ def ports(items: Iterable[Entry], interfaces: Iterable[Entry], array_name: str) 
 
 def _port(port: str, entries: list[Entry], interface: Entry) -> SourceEntity:
     eth = json_object(interface.get("eth"))
-    wwpns = [wwpn(text(entry, "wwn")) for entry in entries] + [wwpn(text(json_object(interface.get("fc")), "wwn"))]
+    wwpns = [wwn(item.get("wwn")) or "" for item in (*entries, json_object(interface.get("fc")))]
     addresses = [text(eth, "address"), *(text(entry, "portal").rpartition(":")[0].strip("[]") for entry in entries)]
     return SourceEntity(
         "array_port",
@@ -94,7 +94,7 @@ def hosts(items: Iterable[Entry]) -> Iterator[Item]:
         host = name(item)
         if not host or item.get("is_local") is False:
             continue
-        wwpns = [w for w in map(wwpn, json_texts(item.get("wwns"))) if w]
+        wwpns = [w for w in map(wwn, json_texts(item.get("wwns"))) if w]
         connectivity = json_object(item.get("port_connectivity"))
         yield SourceEntity(
             "host",

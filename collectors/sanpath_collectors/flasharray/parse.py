@@ -27,6 +27,7 @@ from sanpath.plugin import (
     json_objects,
     json_texts,
     read_json,
+    wwn,
 )
 from sanpath_collectors.flasharray.release import service_time
 from sanpath_collectors.flasharray.tables import (
@@ -202,7 +203,7 @@ def balance(items: Iterable[Entry], seen_us: int) -> Rows | None:
 
 def _pair(item: Entry) -> str:
     initiator, target = json_object(item.get("initiator")), name(json_object(item.get("target"))).upper()
-    keys = (wwpn(text(initiator, "wwn")), *(text(initiator, key) for key in ("iqn", "nqn", "portal")))
+    keys = (wwn(initiator.get("wwn")), *(text(initiator, key) for key in ("iqn", "nqn", "portal")))
     initiator_id = next(filter(None, keys), "")
     return f"{initiator_id}>{target}" if initiator_id and target else ""
 
@@ -303,13 +304,3 @@ def text(item: Entry, key: str) -> str:
 def name(item: Entry) -> str:
     """The item's name."""
     return text(item, "name")
-
-
-def wwpn(value: str) -> str:
-    """A world wide name as 16 lower-case hexadecimal digits; "" for anything else.
-
-    >>> wwpn("52:4A:93:71:AF:4E:82:00")
-    '524a9371af4e8200'
-    """
-    digits = value.replace(":", "").lower()
-    return digits if re.fullmatch(r"[0-9a-f]{16}", digits) else ""

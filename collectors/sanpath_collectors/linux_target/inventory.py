@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sanpath.plugin import SourceEntity, SourceLink, common_value
+from sanpath.plugin import SourceEntity, SourceLink, common_value, wwn
 from sanpath_collectors.linux_host import parse as host_parse
 from sanpath_collectors.linux_host.devices import POLL_QUEUES, hardware_queues
 from sanpath_collectors.linux_host.snapshot import Snapshot
@@ -174,7 +174,7 @@ class Inventory:
                 for volume in listener.volumes:
                     access.setdefault(client, {}).setdefault(volume, f"{listener.protocol} access list")
         for client, volumes in access.items():
-            wwpn = parse.wwpn(client)
+            wwpn = wwn(client)
             key = "wwpn" if wwpn else "nqn" if client.startswith("nqn.") else "iqn"
             yield SourceEntity("host", client, client, {key: (wwpn or client,)})
             for volume, evidence in volumes.items():

@@ -53,16 +53,6 @@ def lio_naa(serial: str, company_id: str) -> str:
     return f"naa.6{company:0>6}{digits:0<25.25}" if digits else ""
 
 
-def wwpn(target: str) -> str:
-    """The port name in the name of a Fibre Channel target; "" for other names.
-
-    >>> wwpn("21:00:00:24:ff:00:00:01"), wwpn("naa.6001405aabbccddee"), wwpn("iqn.2003-01.org.linux-iscsi.stor1")
-    ('21000024ff000001', '', '')
-    """
-    digits = target.lower().removeprefix("0x").replace(":", "")
-    return digits if re.fullmatch(r"[0-9a-f]{16}", digits) else ""
-
-
 def portal(name: str) -> tuple[str, int] | None:
     """Address and port of a portal; None: not a portal.
 

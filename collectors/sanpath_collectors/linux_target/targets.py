@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 
-from sanpath.plugin import common_value
+from sanpath.plugin import common_value, wwn
 from sanpath_collectors.linux_host.parse import wwpn as fc_wwpn
 from sanpath_collectors.linux_host.snapshot import Snapshot
 from sanpath_collectors.linux_target import nbd_servers, parse
@@ -105,7 +105,7 @@ def _add_lio(server: Snapshot, inventory: Targets) -> None:
                     continue
                 volumes = tuple(by_serial[s] for s in _serials_of_luns(server, folder) if s in by_serial)
                 clients = tuple(server.children(f"{folder}/acls"))
-                if wwpn := parse.wwpn(target):
+                if wwpn := wwn(target):
                     inventory.listeners.append(Listener("fc", target, volumes, clients, wwpn=wwpn))
                 for portal in filter(None, map(parse.portal, server.children(f"{folder}/np"))):
                     address, port = portal

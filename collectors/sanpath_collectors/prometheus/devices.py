@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
-from sanpath.plugin import SourceEntity, SourceLink
+from sanpath.plugin import SourceEntity, SourceLink, wwn
 from sanpath_collectors.linux_host.parse import identifiers
 from sanpath_collectors.linux_host.paths import nvme_head
 from sanpath_collectors.prometheus.parse import Labels, Series
@@ -246,8 +246,7 @@ def _attribute_text(source: AttributeSource, text: str) -> str | int | None:
     if source.values:
         return next((meaning for pattern, meaning in source.values.items() if pattern.fullmatch(text)), None)
     if source.form == "wwpn":
-        digits = re.sub(r"[:\s]", "", text).lower().removeprefix("0x")
-        return digits if re.fullmatch(r"[0-9a-f]{16}", digits) else None
+        return wwn(text)
     return source.prefix + text
 
 

@@ -111,6 +111,17 @@ def leading_number(value: object) -> float | None:
     return None
 
 
+def decimal_counter(value: object) -> int | None:
+    """Return a 64-bit counter from a number or its decimal digits. None: another value.
+
+    >>> decimal_counter("18446744073709551615"), decimal_counter("1,234"), decimal_counter(-1), decimal_counter("--")
+    (18446744073709551615, 1234, None, None)
+    """
+    if isinstance(value, str) and re.fullmatch(r"\s*[0-9][0-9,]{0,26}\s*", value):
+        value = int(value.replace(",", ""))
+    return value if type(value) is int and 0 <= value < 2**64 else None
+
+
 def decode_value(column: Value, value: SnmpValue) -> Decoded:
     """Return the value of a column that is not a counter. None: not answered, or invalid."""
     match column.reading:
