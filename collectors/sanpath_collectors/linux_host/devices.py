@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from sanpath.plugin import SourceEntity
+from sanpath.plugin import SourceEntity, complete_sum
 from sanpath_collectors.linux_host import multipath, parse
 from sanpath_collectors.linux_host.local_drives import is_local
 from sanpath_collectors.linux_host.multipath import Group
@@ -150,6 +150,4 @@ def _queue_depth(host: Snapshot, name: str, states: Mapping[HostPath, str], grou
     active_devices = [
         path.device for path, state in states.items() if path.number in active_numbers and usable(state)
     ]
-    depths = [host.number(f"/sys/block/{path}/device/queue_depth") for path in active_devices]
-    known_depths = [depth for depth in depths if depth is not None]
-    return sum(known_depths) if known_depths and len(known_depths) == len(depths) else None
+    return complete_sum(host.number(f"/sys/block/{path}/device/queue_depth") for path in active_devices)

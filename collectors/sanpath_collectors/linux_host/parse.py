@@ -21,7 +21,7 @@ _GIGATRANSFERS = re.compile(r"(\d{1,3}(?:\.\d)?) GT/s")
 _MAX_LANES = 32
 """Lanes of the widest PCI Express link."""
 _ADDRESS = re.compile(r"\d++:\s++([^\s@]++)\S*+\s++inet6?\s++([0-9A-Fa-f.:]++)\S*+\s.*\bscope (global|site)\b")
-_GIGABIT = re.compile(r"(\d{1,4}) Gbit")
+_GIGABIT = re.compile(r"\b(\d{1,4}) Gbit")
 _MAX_DIGITS = 20
 """Digits of the largest 64-bit counter. Python refuses to parse a number with thousands of digits."""
 

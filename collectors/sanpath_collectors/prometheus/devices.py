@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from sanpath.plugin import SourceEntity, SourceLink, wwn
-from sanpath_collectors.linux_host.parse import identifiers
+from sanpath_collectors.linux_host.parse import identifiers, speeds
 from sanpath_collectors.linux_host.paths import nvme_head
 from sanpath_collectors.prometheus.parse import Labels, Series
 from sanpath_collectors.prometheus.profile import AttributeSource, EntityProfile, Profile
@@ -21,7 +21,6 @@ Attribute = str | int | float | None
 _MAX_DIGITS = 20
 """Digits of a 64-bit counter; Python refuses to parse a number of some thousand digits."""
 _ADDRESS = re.compile(r"\[?([^\]]+?)\]?:\d+")
-_GIGABIT = re.compile(r"\b(\d{1,4}) Gbit")
 _GENERIC_NAMES = ("localhost", "(none)", "127.0.0.1", "::1")
 """Names that any machine may have."""
 
@@ -242,7 +241,7 @@ def _attribute_text(source: AttributeSource, text: str) -> str | int | None:
         return None
     if source.form == "speed":
         # sysfs of Linux: "16 Gbit", or all supported speeds of a port, "8 Gbit, 16 Gbit".
-        return max((int(number) * 10**9 for number in _GIGABIT.findall(text)), default=None)
+        return max(speeds(text), default=None)
     if source.values:
         return next((meaning for pattern, meaning in source.values.items() if pattern.fullmatch(text)), None)
     if source.form == "wwpn":

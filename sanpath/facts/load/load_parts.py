@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from sanpath.facts.load.host_loads import host_loads
 from sanpath.facts.load.loads import LoadFacts
-from sanpath.facts.load.loads_from_samples import load_facts, runs_in
+from sanpath.facts.load.loads_from_samples import job_entity, load_facts, runs_in
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.model import Step
 from sanpath.topology.paths import hosts_of, load_of_job, machines_of
@@ -61,7 +61,7 @@ def _by_jobs(topology: Topology, steps: Sequence[Step], samples: Sequence[StepSa
     if len(groups) < 2:
         return []
     shared_roots = _elements_of_several(
-        {load_of_job(topology, _job(topology, each)) for each in g} for g in groups.values()
+        {load_of_job(topology, job_entity(topology, each)) for each in g} for g in groups.values()
     )
     shared_sources = _elements_of_several({each.source for each in group} for group in groups.values())
     parts = []
@@ -77,11 +77,11 @@ def _keys(topology: Topology, samples: Sequence[StepSamples]) -> Iterator[tuple[
     """Yield the samples of the jobs of a step, each with the key of its part."""
     by_machine: defaultdict[tuple[str, ...], list[StepSamples]] = defaultdict(list)
     for sample in samples:
-        by_machine[tuple(_machines(topology, _job(topology, sample)))].append(sample)
+        by_machine[tuple(_machines(topology, job_entity(topology, sample)))].append(sample)
     if () in by_machine:  # A job's machine is not known: it may be any of them.
         by_machine = defaultdict(list, {(): list(samples)})
     for machine, own in by_machine.items():
-        targets = [tuple(sorted(topology.related(_job(topology, sample), "targets"))) for sample in own]
+        targets = [tuple(sorted(topology.related(job_entity(topology, sample), "targets"))) for sample in own]
         all_targets = [target for each in set(targets) for target in each]
         is_known = () not in targets and len(all_targets) == len(set(all_targets))
         yield from (((machine, each if is_known else ()), s) for each, s in zip(targets, own, strict=True))
@@ -114,10 +114,6 @@ def _machines(topology: Topology, load: str) -> list[str]:
     if load not in topology.entities:
         return []
     return machines_of(topology, load) or machines_of(topology, load_of_job(topology, load))
-
-
-def _job(topology: Topology, sample: StepSamples) -> str:
-    return topology.known_as.get((sample.source, "load", sample.entity), f"load:{sample.entity}")
 
 
 def _own_roots(topology: Topology, load: LoadFacts, shared: Collection[str]) -> tuple[str, ...]:

@@ -87,7 +87,7 @@ def _load_of_direction(
         sum(_rate(job, "ops", direction) * seconds[index] for job, seconds in with_latency) for index in range(3)
     )
     single_job = active[0].last_values if len(active) == 1 else {}
-    entities = tuple(_entity(topology, job) for job in active)
+    entities = tuple(job_entity(topology, job) for job in active)
     byte_rate = sum(_rate(job, "bytes", direction) for job in active)
     summaries = list(_summaries(step))
     series = [job for job in active if job.source not in {source for source, _ in summaries}]
@@ -116,7 +116,7 @@ def _load_of_direction(
         latency_series=latency_of_windows,
         summary_seconds=min((seconds for _, seconds in summaries), default=None),
         variation="" if step.experiment in _COMPARABLE else step.experiment,
-        access=access_of(topology, [(_entity(topology, job), reported_settings(job, step)) for job in active]),
+        access=access_of(topology, [(job_entity(topology, job), reported_settings(job, step)) for job in active]),
         flushes_in_flight=sum(job.rate("latency_seconds_flush_total") or 0.0 for job in jobs),
         metadata_in_flight=sum(job.rate("latency_seconds_metadata_total") or 0.0 for job in jobs),
         active_ratio=_active_ratio(jobs, shares),
@@ -137,7 +137,7 @@ def _latency_of_targets(
     operations: dict[tuple[str, ...], float] = defaultdict(float)
     waits: dict[tuple[str, ...], float] = defaultdict(float)
     for job, (seconds, *_) in with_latency:
-        entity, root = _entity(topology, job), _root(topology, job)
+        entity, root = job_entity(topology, job), _root(topology, job)
         luns = luns_of(topology, entity) or luns_of(topology, root)
         targets = tuple(sorted(luns or hosts_of(topology, entity) or hosts_of(topology, root)))
         if not targets:
@@ -158,7 +158,7 @@ def _unlimited_ratio(topology: Topology, step: Step, jobs: Sequence[StepSamples]
     """Return the I/Os in flight of a load's jobs without a rate, as in LoadFacts."""
     held, offered = {True: 0.0, False: 0.0}, {True: 0.0, False: 0.0}
     for job in jobs:
-        entity = topology.entities.get(_entity(topology, job))
+        entity = topology.entities.get(job_entity(topology, job))
         is_limited = entity.attributes.get("rate_limited") if entity is not None else None
         configured = _configured(job)
         latencies = [(d, _latency(job, d, step, len(jobs))) for d in DIRECTIONS]
@@ -170,7 +170,8 @@ def _unlimited_ratio(topology: Topology, step: Step, jobs: Sequence[StepSamples]
     return held[False] / offered[False] if is_mixed and held[False] >= _MOST_RATIO * sum(held.values()) else None
 
 
-def _entity(topology: Topology, job: StepSamples) -> str:
+def job_entity(topology: Topology, job: StepSamples) -> str:
+    """Return the entity of a job; of one without, the name that it would have."""
     return topology.known_as.get((job.source, "load", job.entity), f"load:{job.entity}")
 
 
@@ -355,4 +356,4 @@ def _configured(job: StepSamples) -> float | None:
 
 def _root(topology: Topology, job: StepSamples) -> str:
     """Return the load that a job belongs to."""
-    return load_of_job(topology, _entity(topology, job))
+    return load_of_job(topology, job_entity(topology, job))
