@@ -76,7 +76,7 @@ def _host(simulation: Simulation) -> Properties:
         "name": f"{host.name}.example.com",
         "runtime.connectionState": "connected",
         "runtime.inMaintenanceMode": False,
-        "summary.config.product": _product(),
+        "summary.config.product": about("VMware ESXi", "vmnix-x86", "embeddedEsx", "HostAgent"),
         "config.storageDevice.hostBusAdapter": [_adapter(simulation, hba) for hba in host.hbas],
         "config.storageDevice.scsiLun": [_lun(scenario)],
         "config.storageDevice.multipathInfo": vim.host.MultipathInfo(lun=[_multipath(scenario)]),
@@ -84,16 +84,17 @@ def _host(simulation: Simulation) -> Properties:
     }
 
 
-def _product() -> Any:
+def about(name: str, operating_system: str, line: str, api: str) -> Any:
+    """What a product says of itself. `line`: its product line; `api`: the kind of its API."""
     return vim.AboutInfo(
-        name="VMware ESXi",
-        fullName="VMware ESXi 8.0.3 (simulated)",
+        name=name,
+        fullName=f"{name} 8.0.3 (simulated)",
         vendor="VMware, Inc.",
         version="8.0.3",
         build="1",
-        osType="vmnix-x86",
-        productLineId="embeddedEsx",
-        apiType="HostAgent",
+        osType=operating_system,
+        productLineId=line,
+        apiType=api,
         apiVersion="8.0.3.0",
     )
 

@@ -123,17 +123,7 @@ class VcenterService:
 
     def _content(self) -> Any:
         return vim.ServiceInstanceContent(
-            about=vim.AboutInfo(
-                name="VMware vCenter Server",
-                fullName="VMware vCenter Server 8.0.3 (simulated)",
-                vendor="VMware, Inc.",
-                version="8.0.3",
-                build="1",
-                osType="linux-x64",
-                productLineId="vpx",
-                apiType="VirtualCenter",
-                apiVersion="8.0.3.0",
-            ),
+            about=inventory.about("VMware vCenter Server", "linux-x64", "vpx", "VirtualCenter"),
             rootFolder=vim.Folder("group-d1", None),
             propertyCollector=vmodl.query.PropertyCollector("propertyCollector", None),
             viewManager=vim.view.ViewManager("ViewManager", None),
