@@ -63,7 +63,7 @@ class _Reader:
 
     def rate(self, entity: str, *counters: str) -> Values | None:
         """The sum of the rates of counters, as one source reports them. None: no source reports the first one."""
-        for sample in self._samples_of(entity):
+        for sample in self.samples_of(entity):
             windows: list[Sequence[Window]] = [counter_windows(sample, name, counters[0]) for name in counters]
             if windows[0]:
                 return self.grid.means(*windows)
@@ -71,16 +71,13 @@ class _Reader:
 
     def last_value(self, entity: str, gauge: str) -> float | None:
         """The last value of a gauge, else the attribute of that name. None: no source reports it."""
-        values = [sample.last_values.get(gauge) for sample in self._samples_of(entity)]
+        values = [sample.last_values.get(gauge) for sample in self.samples_of(entity)]
         attribute = self.topology.entities[entity].attributes.get(gauge)
         number = float(attribute) if isinstance(attribute, int | float) else None
         return next((value for value in values if value is not None), number)
 
-    def is_sampled(self, entity: str) -> bool:
-        """Whether a source has samples of an entity."""
-        return bool(self._samples_of(entity))
-
-    def _samples_of(self, entity: str) -> list[StepSamples]:
+    def samples_of(self, entity: str) -> list[StepSamples]:
+        """The samples of an entity over the entire recording, one for each source."""
         if entity not in self._samples:
             ids = self.topology.entities[entity].known_as
             by_source: dict[str, set[str]] = {}
@@ -170,7 +167,7 @@ def _cpu(reader: _Reader, entity: str) -> Values | None:
             [e.id for e in reader.topology.of_kind("load")],
         )
         others = {load_of_job(reader.topology, load) for load in loads} - {entity}
-        if any(map(reader.is_sampled, own)) or len(others) != 1:
+        if any(map(reader.samples_of, own)) or len(others) != 1:
             return _busiest_process(reader, own)
         # A load that only the configuration names is reported under the name of the only other one.
         return _busiest_process(reader, loads)

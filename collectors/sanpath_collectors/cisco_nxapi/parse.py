@@ -14,7 +14,7 @@ the fields that it has.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -201,12 +201,8 @@ def uptime_seconds(version: Entry) -> int | None:
 
 def first_wwn(body: Entry) -> str | None:
     """Return the first world wide name in an answer, in any field. None: there is none."""
-    for entry in _values(body):
-        for word in re.findall(r"(?:[0-9A-Fa-f]{2}:){7}[0-9A-Fa-f]{2}", entry):
+    for value in body.values():
+        for word in re.findall(r"(?:[0-9A-Fa-f]{2}:){7}[0-9A-Fa-f]{2}", value) if isinstance(value, str) else ():
             if (found := wwn(word)) is not None:
                 return found
     return None
-
-
-def _values(body: Entry) -> Iterable[str]:
-    return [value for value in body.values() if isinstance(value, str)]

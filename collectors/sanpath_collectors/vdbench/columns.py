@@ -74,9 +74,9 @@ class Columns:
 
     def __init__(self, names: Sequence[str], megabyte: float = _MIB) -> None:
         self._megabyte = megabyte
-        self._positions = {name.lower(): position for position, name in enumerate(names)}
+        self.positions = {name.lower(): position for position, name in enumerate(names)}
         self.width = len(names)
-        self.files = "read_rate" in self._positions
+        self.files = "read_rate" in self.positions
         self.figures: Callable[[Cells], Figures | None] = self._file_figures if self.files else self._device_figures
         """Converts a row; None: it has no rate."""
         # Old versions report one response time for reads and writes, and all but the newest report one maximum. These
@@ -89,20 +89,16 @@ class Columns:
         }
 
     def __contains__(self, name: str) -> bool:
-        return name in self._positions
-
-    def position(self, name: str) -> int:
-        """Return the position of an existing column."""
-        return self._positions[name]
+        return name in self.positions
 
     def value(self, cells: Cells, name: str) -> float | None:
         """Return a figure by the name of its column. None: no such column, or no value."""
-        position = self._positions.get(name)
+        position = self.positions.get(name)
         return None if position is None else parse_number(cells[position])
 
     def text(self, cells: Cells, name: str) -> str:
         """Return a cell by the name of its column; "" if there is no such column."""
-        position = self._positions.get(name)
+        position = self.positions.get(name)
         return "" if position is None else cells[position]
 
     def settings(self, cells: Cells) -> RunSettings:

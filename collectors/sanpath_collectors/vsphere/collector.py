@@ -79,7 +79,8 @@ class Vsphere(Collector[VsphereConfig]):
         async with self.closed_on_failure():
             await self._session.open()
             self._performance = Performance(self._session)
-            self._samples = self._samples.replace_plan(plan(await self._performance.catalogue()))
+            # After a new login, the ids of the counters may differ.
+            self._samples.plan = plan(await self._performance.catalogue())
             self._vsan = VsanSource(self._session, config.budget_seconds / 4) if config.vsan else None
 
     async def check(self, ctx: Context) -> Check:  # noqa: ARG002 - the session was lent at open

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
 from xml.etree import ElementTree
@@ -73,10 +73,6 @@ class Samples:
     _newest: dict[str, int] = field(default_factory=dict)
     _sums: dict[str, dict[tuple[str, str], dict[str, float]]] = field(default_factory=lambda: defaultdict(dict))
     _mismatched: set[str] = field(default_factory=set)
-
-    def replace_plan(self, plan: Plan) -> Samples:
-        """Return these samples with another plan: after a new login the ids of the counters may differ."""
-        return replace(self, plan=plan)
 
     @property
     def newest(self) -> int | None:

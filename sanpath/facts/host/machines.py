@@ -127,21 +127,14 @@ def _other_ports_full(
     """Return whether no other port of the host of this technology has room in a direction: all of them are full as
     well, or there is none. None: not known. `uses`: those of each port of the host that is read."""
     hosts = topology.related(port, "attached_to", "host")
-    technologies = {
-        each: topology.entities[each].attributes.get("technology")
-        for host in hosts
-        for each in _ports(topology, host)
-    }
+    ports = [each for host in hosts for each in topology.related(host, "attached_to", "hba")]
+    technologies = {each: topology.entities[each].attributes.get("technology") for each in ports}
     own = technologies.pop(port, None)
     alike = [each for each, technology in technologies.items() if None in (own, technology) or own == technology]
     filled = [as_number(uses.get(each, {}).get(f"filled_ratio_{direction}")) for each in alike]
     if any(ratio is not None and ratio < _FULL_PORT_RATIO for ratio in filled):
         return False
     return None if not hosts or None in filled else True
-
-
-def _ports(topology: Topology, host: str) -> list[str]:
-    return topology.related(host, "attached_to", "hba")
 
 
 def _pcie(topology: Topology, port: str, uses: Mapping[str, Mapping[str, FactValue]]) -> FactRow:

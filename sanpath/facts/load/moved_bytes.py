@@ -13,7 +13,8 @@ def moved_bytes(recording: Recording) -> float:
     connection = recording.connect()
     try:
         counters = [name for name in _COUNTERS if name in recording.view(connection, "load")]
-        return sum(_increments(connection.execute(_query(name)).fetchone()) for name in counters)
+        found = [connection.execute(_query(name)).fetchone() for name in counters]
+        return sum(float(row[0] or 0.0) for row in found if row)
     finally:
         connection.close()
 
@@ -26,7 +27,3 @@ def _query(counter: str) -> str:
         )
         SELECT sum(CASE WHEN before IS NULL OR value < before THEN value ELSE value - before END) FROM ordered
     """  # noqa: S608 - the names are those above
-
-
-def _increments(row: tuple[float | None, ...] | None) -> float:
-    return float(row[0] or 0.0) if row else 0.0

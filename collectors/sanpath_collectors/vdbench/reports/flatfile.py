@@ -61,7 +61,7 @@ class FlatfileReader(ResultReader):
             self._columns = columns if all(name in columns for name in ("run", "interval", "rate")) else None
         elif self._columns is not None and cells and (time := parse_time_of_day(cells[0])) is not None:
             if "," in line:
-                figures_from = self._columns.position("interval") + 1
+                figures_from = self._columns.positions["interval"] + 1
                 cells = cells[:figures_from] + normalise_decimal_marks(cells[figures_from:])
             yield from self._read_row(self._columns, time, cells)
 
