@@ -63,7 +63,7 @@ from sanpath.plugin.load import (
     histogram,
     is_block_device,
 )
-from sanpath.plugin.messages import name_list, quantity
+from sanpath.plugin.messages import name_list
 from sanpath.plugin.pacing import BusyError, LessOften, wait_seconds
 from sanpath.plugin.printed_result import PrintedResult
 from sanpath.plugin.result_reader import ResultClock, ResultFile, ResultReader, SelectingReader, warning
@@ -81,6 +81,7 @@ from sanpath.plugin.untrusted_json import (
     read_whole_items,
     read_yaml,
 )
+from sanpath.units import counted as quantity
 
 __all__ = [
     "API",

@@ -17,12 +17,3 @@ def name_list(names: Sequence[str], most: int = _MAX_NAMES, separator: str = ", 
     ('sda, sdb', 'sda and 2 more')
     """
     return first_of(names, most, separator)
-
-
-def quantity(count: int, noun: str) -> str:
-    """A count with its noun.
-
-    >>> quantity(1, "path"), quantity(2, "path")
-    ('1 path', '2 paths')
-    """
-    return f"{count} {noun}{'' if count == 1 else 's'}"
