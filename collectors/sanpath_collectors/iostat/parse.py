@@ -27,7 +27,7 @@ from collections.abc import Iterator
 from sanpath_collectors.iostat.directions import USED_COLUMNS
 from sanpath_collectors.iostat.report import Report, impossible_remark, is_possible
 from sanpath_collectors.iostat.tables import SOURCES
-from sanpath_collectors.iostat.times import StampReader
+from sanpath_collectors.iostat.times import StampReader, split_line_time
 
 TITLE = re.compile(
     r"\s*\w+ \S+ \(([^()]*+)\)\s+"
@@ -46,6 +46,7 @@ _UNIT_BYTES = {"s": 512.0, **{letter: 1024.0**power for power, letter in enumera
 """Suffix of an abbreviated number (-h, --human) → its unit in bytes. sysstat uses powers of 1024."""
 _COLUMN_BYTES = (("MB", 1024.0**2), ("kB", 1024.0), ("q-sz", 1024.0))
 """Part of a column's name → its unit in bytes. Sizes are in KiB since 12.0, the first version that abbreviates."""
+_BEGINS_TABLE = re.compile(r"\s*\w+ \S+ \([^()]*\)|\s*avg-cpu:|\s*Device\b")
 _MAX_LINE_LENGTH = 1 << 16
 """Longer lines are split, so that no file fills the memory."""
 
@@ -54,7 +55,7 @@ def parse_header(line: str) -> list[str] | None:
     """The columns in the header of a table of devices; None: another line."""
     if "Device" not in line:
         return None
-    words = line.replace("Device:", "Device").split()
+    words = split_line_time(line)[1].replace("Device:", "Device").split()
     has_device = len(words) > 2 and "Device" in (words[0], words[-1])
     return words if has_device and not _USED_COLUMNS.isdisjoint(words) else None
 
@@ -82,6 +83,8 @@ class TextReports:
         self._cores: int | None = None
         self._name = ""
         self._stamps = StampReader()
+        self._has_line_times = False
+        self._line_time: re.Match[str] | None = None
 
     def feed(self, text: str) -> Iterator[Report]:
         """Yields the reports that are complete now."""
@@ -101,6 +104,11 @@ class TextReports:
         yield from self._end_report()
 
     def _read_line(self, line: str) -> Iterator[Report]:
+        if not self._has_line_times:
+            found, rest = split_line_time(line)
+            self._has_line_times = found is not None and _BEGINS_TABLE.match(rest) is not None
+        if self._has_line_times:
+            self._line_time, line = split_line_time(line)
         if not line:
             self._in_cpu = False
             if self._columns and self._columns[0] == "Device":
@@ -143,7 +151,8 @@ class TextReports:
 
     def _new_report(self) -> Report:
         first, self._is_first = self._is_first, False
-        return Report(first, self._node, cores=self._cores)
+        stamp = self._stamps.read_line_time(self._line_time) if self._line_time is not None else None
+        return Report(first, self._node, cores=self._cores, stamp=stamp)
 
     def _end_report(self) -> Iterator[Report]:
         self._end_halves()

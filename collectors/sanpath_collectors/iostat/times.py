@@ -1,6 +1,11 @@
 """Parses time stamps of `iostat -t`: ISO 8601 with S_TIME_FORMAT=ISO, otherwise in the format of the locale.
 
 Up to version 9.0 they follow a label, "Time: 02:55:16 AM", and have no date.
+
+Another program may have put the time in front of each line, which is then that of the report:
+
+    02:55:16 avg-cpu:  %user   %nice %system %iowait  %steal   %idle        awk '{ print strftime("%T"), $0 }'
+    Nov 20 02:55:16 avg-cpu:  %user   %nice %system %iowait  %steal   %idle        ts
 """
 
 from __future__ import annotations
@@ -17,6 +22,11 @@ _LOCAL = re.compile(
 )
 _LABELLED = re.compile(r"\s*\w{1,20}\s?:\s+(\S.*)")
 _TIME_OF_DAY = re.compile(r"\d{1,2}\D{1,3}\d\d\D{1,3}\d\d[^\W\d_]?(?:\s?[AaPp]\.?[Mm]\.?)?(?:\s[A-Z]{2,5})?")
+_LINE_TIME = re.compile(
+    r"(?:(?P<epoch>\d{10})|(?:(?P<date>\d{4}[-/]\d\d[-/]\d\d)[ T_]|[A-Z][a-z]{2} [ \d]\d )?(?P<time>\d\d:\d\d:\d\d))"
+    r"(?:[.,]\d{1,9})?(?:[ \t]|$)",
+    re.ASCII,
+)
 _DAY_US = 86_400_000_000
 _BUDDHIST_YEARS = 543
 """Number of years by which the calendar of Thailand is ahead."""
@@ -55,6 +65,16 @@ def parse_stamp(line: str) -> Stamp | None:
     return parsed if parsed.us >= 0 else None
 
 
+def split_line_time(line: str) -> tuple[re.Match[str] | None, str]:
+    """Splits a line into the time that another program put in front of it, and the rest. None: there is no time.
+
+    >>> split_line_time("02:55:16 Device:  tps")[1]
+    'Device:  tps'
+    """
+    found = _LINE_TIME.match(line)
+    return found, line if found is None else line[found.end() :]
+
+
 class StampReader:
     """Reads the time stamps below one title. `date`: the title's date; "": unknown, so times without a date are not
     read."""
@@ -76,7 +96,17 @@ class StampReader:
             return found
         if (labelled := _LABELLED.fullmatch(line)) is None:
             return None
-        text = labelled[1].strip()
+        return self._read_time_of_day(labelled[1].strip())
+
+    def read_line_time(self, time: re.Match[str]) -> Stamp | None:
+        """Parses the time in front of a line; None: its date is not known."""
+        if time["epoch"]:
+            return Stamp(int(time["epoch"]) * 1_000_000, has_zone=True)
+        if time["date"]:
+            return parse_stamp(f"{time['date'].replace('/', '-')}T{time['time']}")
+        return self._read_time_of_day(time["time"])
+
+    def _read_time_of_day(self, text: str) -> Stamp | None:
         if not self._date or _TIME_OF_DAY.fullmatch(text) is None:
             return parse_stamp(text)
         if (found := parse_stamp(f"{self._date} {text}")) is None:
