@@ -34,7 +34,7 @@ _WARNINGS_PER_CODE = 3
 _FIRST_LINES = re.compile(
     r'\{\s*"fio version"\s*:|^(?:<[^>]+> )?[345];(?:fio-)?\d+\.\d[^;]*;|^.+: \(groupid=\d+, jobs=\d+\): err=|'
     r"^.+: \(g=\d+\): rw=\w+, bs=|^fio: pid=\d+, err=\d+/|^\S+: verify failed at file |"
-    r"^[ \t]*(?:read|write|mixed) ?: (?:IOPS=[\d.]+k?, BW=|io=[\d.,]+[kMG]?B?, bw=)",
+    r"^[ \t]*(?:read|write|mixed) ?: (?:IOPS=[\d.]+k?, BW=|io=[\d.,]+[kKMG]? ?B?, bw=)",
     re.MULTILINE,
 )
 _ENGINES_WITHOUT_STORAGE = frozenset(("cpuio", "net", "netsplice", "rdma"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -317,3 +318,10 @@ def test_outstanding_ios_of_an_entry_without_its_header(levels: str, depth: int,
     )
     reported = Reported.of_report("".join(lines).encode(), since=0)
     assert reported.reported("step-begin", "offered") == [offered]
+
+
+def test_bytes_that_are_few_have_a_space_before_their_unit() -> None:
+    run = {"reads": 2048, "writes": 1, "kib": 4, "depth": 1, "runtime_ms": 60_000, "latency_us": 3000}
+    text = re.sub(r"read : io=\w+,", "read : io=22528 B,", normal_text("2.2", run).decode())
+    assert "io=22528 B," in text
+    assert Reported.of_report(text.encode(), since=0).gained("f/w 1")["bytes_read_total"] == 22528

@@ -24,7 +24,7 @@ from sanpath_collectors.fio.formats.normal_entry import Entry
 from sanpath_collectors.fio.formats.normal_header import parse_rounded_bytes
 
 _GROUP = re.compile(r"Run status group (\d{1,9})")
-_SIZE = r"([\d.]{1,15}[kKMGTP]?i?B?)"
+_SIZE = r"([\d.]{1,15}[kKMGTP]?i?(?: ?B)?)"
 _TOTAL = re.compile(rf"\s*+(READ|WRITE): (?:bw=.*\b)?io={_SIZE}\b")
 _RATES = re.compile(rf"\s*+(?:READ|WRITE): bw={_SIZE}/s(?: \([^()]{{1,40}}\))?, {_SIZE}/s-{_SIZE}/s ")
 """Throughput of a group, and that of its slowest and its fastest process."""

@@ -67,7 +67,7 @@ _TOTALS = re.compile(
 _NUMBER = r"(?:\d{1,3}(?:,\d{3})+|[\d.]+)[kKMGTP]?"
 """Up to fio 1.x, thousands are separated by a comma: "1,325K"."""
 _TOTALS_BEFORE_3 = re.compile(
-    rf"\s+(?P<direction>read|write|mixed)\s*: io=(?P<moved>{_NUMBER}B?), (?:.{{0,80}}iops=(?P<iops>{_NUMBER}))?"
+    rf"\s+(?P<direction>read|write|mixed)\s*: io=(?P<moved>{_NUMBER} ?B?), (?:.{{0,80}}iops=(?P<iops>{_NUMBER}))?"
     r".{0,80}runt=\s*(?P<runtime>\d{1,15})msec"
 )
 _TRIMS = re.compile(r"\s+trim\s*:")

@@ -23,7 +23,7 @@ _HEADER = re.compile(
     r"iodepth=(?P<depth>\d{1,9})"
 )
 _RANGE = re.compile(r"(\d[\d.]{0,24}[kKMGTP]?i?B?)-(\d[\d.]{0,24}[kKMGTP]?i?B?)")
-_SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)([kKMGTP]?)(i?)B?")
+_SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)([kKMGTP]?)(i?) ?B?")
 _SUFFIXES = " KMGTP"
 
 
