@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from sanpath.plugin import SelectingReader
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from sanpath.model import Event
+from sanpath.plugin import CollectorError, Item, ResultFile, SelectingReader, warning
 from sanpath_collectors.vdbench.reports.flatfile import FlatfileReader
 from sanpath_collectors.vdbench.reports.histogram import HistogramReader
 from sanpath_collectors.vdbench.reports.parmfile import ParmfileReader
 from sanpath_collectors.vdbench.reports.summary import SummaryReader
 from sanpath_collectors.vdbench.reports.totals import TotalsReader
+
+_RUN = "run"
+_HISTOGRAM = "histogram.html"
 
 
 class VdbenchReader(SelectingReader):
@@ -30,6 +37,45 @@ class VdbenchReader(SelectingReader):
         """The kind of the report. vdbench writes all kinds for each run."""
         report = cls.reader_of(head)
         return report.__name__ if report is not None else ""
+
+    @classmethod
+    def part_of(cls, name: str) -> str:
+        """The run of the other reports in its folder, if it is the distribution of their latencies."""
+        return _RUN if name == _HISTOGRAM else ""
+
+    @classmethod
+    def run_of_parts(cls, head: bytes) -> str:
+        """The run whose latencies histogram.html has, if it is a report with figures."""
+        return _RUN if cls.reader_of(head) in (FlatfileReader, SummaryReader, TotalsReader) else ""
+
+    def read_parts(self, files: Sequence[ResultFile]) -> Iterator[Item]:
+        """Reads a report, and the distributions of the latencies of its runs, which have no date: each belongs to the
+        end of its run."""
+        report, *distributions = files
+        ends_us: dict[str, int] = {}
+        loads: dict[object, str] = {}
+        for item in self.read(report):
+            if isinstance(item, Event) and item.name == "step-begin":
+                loads[item.detail.get("step")] = str(item.detail.get("loads"))
+            elif isinstance(item, Event) and item.name == "step-end":
+                ends_us[loads.get(item.detail.get("step"), "")] = item.seen
+            yield item
+        for file in distributions:
+            yield from self._read_distributions(file, ends_us)
+
+    def _read_distributions(self, file: ResultFile, ends_us: Mapping[str, int]) -> Iterator[Item]:
+        """`ends_us`: load of each run → when its step ended."""
+        last_us = max(ends_us.values(), default=0)
+        try:
+            for item in HistogramReader(self.load).read(file):
+                if not isinstance(item, Event):
+                    continue
+                if item.name == "data-warning" and item.detail.get("code") != "no-date":
+                    yield replace(item, seen=last_us)
+                elif (end_us := ends_us.get(str(item.detail.get("load")))) is not None:
+                    yield replace(item, seen=end_us)
+        except CollectorError as error:
+            yield warning(last_us, "no-distribution", str(error))
 
     @classmethod
     def is_read_last(cls, name: str) -> bool:

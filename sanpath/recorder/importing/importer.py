@@ -6,7 +6,7 @@ import codecs
 import hashlib
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
@@ -167,11 +167,12 @@ def _load_name(
     return request.imported.get((request.file.parent, spec.name)) or (names[0] if len(names) == 1 else source)
 
 
-def group_by_run(files: Sequence[Path], named: str | None) -> list[list[Path]]:
+def group_by_run(files: Sequence[Path], named: str | None, uncounted: Collection[Path] = ()) -> list[list[Path]]:
     """Return the files of one command, grouped by run, in the order in which they are read.
 
     Files that are read with the help of others come last. Files of one folder that are parts of one run form a group;
     so does the only file with the whole run. `named`: the collector that a person named; None: chosen by content.
+    `uncounted`: files of which another one has the same run.
     """
     if len(files) == 1:
         return [list(files)]
@@ -192,7 +193,7 @@ def group_by_run(files: Sequence[Path], named: str | None) -> list[list[Path]]:
             is_explained = reader.is_read_last(file.name) or reader.has_ambiguous_dates(file.head())
             (last if is_explained else first).append(run)
         run.append(path)
-        if not part_of and (run_of_parts := reader.run_of_parts(file.head())):
+        if not part_of and path not in uncounted and (run_of_parts := reader.run_of_parts(file.head())):
             complete[path.parent, spec.name, run_of_parts].append(run)
     return _join_parts(first + last, runs, complete)
 
@@ -236,7 +237,7 @@ def _unread_part_remarks(files: Sequence[ImportedFile], reader: type[ResultReade
         return []
     names = [name for name in names if reader.part_of(ImportedFile(Path(name)).name) == run]
     unread = f"{first_of(names, 1)} of this run in the same folder: not read"
-    return [f"{unread}; to have its course over time, name them in the same command"] if names else []
+    return [f"{unread}; name them in the same command, to have what they add"] if names else []
 
 
 def _recorded_versions(recording: Recording | None, generator: str) -> frozenset[str]:

@@ -51,6 +51,21 @@ _TEXTS = (
     ),
     (r"Pseudo name=\w", "what powermt display prints", _NOT_READ),
     (r"procs -+memory-", "what vmstat prints", _BY_DEVICE),
+    (
+        r" kthr +memory +page +|Mach Virtual Memory Statistics:",
+        "what vmstat of another system than Linux prints",
+        _BY_HAND,
+    ),
+    (
+        r"\d\d:\d\d:\d\d(?: [AP]M)? +(?:all|\d+)(?: +\d+[.,]\d\d){5,}$",
+        "rows of sar or mpstat without the header of their table",
+        "import them with it",
+    ),
+    (
+        r"\d\d:\d\d:\d\d(?: [AP]M)? +(?:proc/s|cswch/s|pswpin/s|pgpgin/s|kbmemfree|runq-sz|tps +rtps)\b",
+        "what sar prints of other things than devices, network ports and processors",
+        "sar -u -d -n DEV 1 prints what sanpath reads",
+    ),
     (r"-{2,10}(?:system|total-cpu-usage|total-usage|dsk/\w+)-", "what dstat prints", _BY_DEVICE),
     (r'"(?:Dstat|Dool|pcp-dstat) [^"\n]*CSV ', "a log of dstat", _BY_DEVICE),
     (r"# Collectl: |#<-+CPU-+>", "what collectl prints", _BY_DEVICE),
@@ -71,14 +86,17 @@ _TEXTS = (
         _LIVE_CEPH,
     ),
     (
-        r"(?:AIX|SunOS|HP-UX|SCO_SV) \S+ .*\d\d/\d\d/\d\d|.*\bdevice +%busy +avque ",
+        (
+            r"(?:AIX|SunOS|HP-UX|SCO_SV|Darwin) \S+ .*\d\d/\d\d/\d\d|.*\bdevice +%busy +avque |"
+            r"\d\d:\d\d:\d\d +device +r\+w/s +blks/s"
+        ),
         "what sar of another system than Linux prints",
         _BY_HAND,
     ),
     (
         (
             r" +extended device statistics|device +r/s +w/s +kr/s +kw/s |System configuration: lcpu=|"
-            r" +disk\d+ .* cpu +load average| L\(q\) +ops/s "
+            r" +disk\d+ .* cpu +load average| L\(q\) +ops/s | +tty +sd\d+ .*\bcpu$"
         ),
         "what iostat of another system than Linux prints",
         _BY_HAND,
@@ -129,7 +147,12 @@ _TEXTS = (
         "import flatfile.html of its output folder",
     ),
     (
-        r"<title>Vdbench ",
+        (
+            r"<title>Vdbench |(?:SD|FSD|WD|FWD) (?:report for|response time histogram)|\* Vdbench status$|"
+            r"Vdbench distribution: |Error log\. If there is no data beyond this line|Workload skew report$|"
+            r"(?:Slave|Host) summary report|stdout/stderr for slave=|\d\d:\d\d:\d\d\.\d{3} (?:line|keyw|parm): |"
+            r":date \d{8}-\d\d:\d\d:\d\d\.\d{3}\n:fixed_data"
+        ),
         "a page of vdbench without the figures of a load",
         "import flatfile.html of the same folder",
     ),

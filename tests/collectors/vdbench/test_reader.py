@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
@@ -208,6 +210,53 @@ Reads:
 """
     (event,) = (i for i in read(report.encode()) if isinstance(i, Event) and i.name == "latency-histogram")
     assert event.detail["buckets"] == "0.0002:0.75 inf:0.25"
+
+
+def distribution(title: str, run: str = "rd1") -> bytes:
+    return f"""<pre>
+Total response time histogram.
+
+<i><b>10:00:00.000 Starting RD={run}; I/O rate: Uncontrolled MAX; elapsed=60; For loops: None</b></i>
+
+{title}:
+  min(ms) <     max(ms)        count       %%    cum%%
+
+    0.000 <       0.200         1500  75.0000  75.0000  +++++
+    0.200 <         max          500  25.0000 100.0000  ++
+""".encode()
+
+
+@pytest.mark.parametrize(
+    ("title", "direction"),
+    [("Only reads done for this workload", "read"), ("Only writes done for this workload", "write")],
+)
+def test_a_distribution_of_a_run_with_one_direction(title: str, direction: str) -> None:
+    (event,) = (i for i in read(distribution(title)) if isinstance(i, Event) and i.name == "latency-histogram")
+    assert (event.detail["direction"], event.detail["buckets"]) == (direction, "0.0002:0.75 inf:0.25")
+
+
+@dataclass
+class Written:
+    name: str
+    content: bytes
+    modified_us: int = 0
+
+    def chunks(self) -> Iterator[bytes]:
+        yield self.content
+
+    def query(self, columns: Mapping[str, str], sql: str) -> Iterator[tuple[int | float | str | None, ...]]:
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize(("run", "is_known"), [("rd1", True), ("rd2", False)])
+def test_the_distribution_of_a_run_belongs_to_the_end_of_its_step(run: str, is_known: bool) -> None:
+    report = flatfile(*((f"10:00:0{n}.000", "UTC", str(n), 100.0, 1.0) for n in range(1, 5)))
+    files = [Written("flatfile.html", report), Written("histogram.html", distribution("Reads", run))]
+    assert VdbenchReader.part_of("histogram.html") == VdbenchReader.run_of_parts(report) != ""
+    events = [item for item in VdbenchReader("v").read_parts(files) if isinstance(item, Event)]
+    (end,) = (event for event in events if event.name == "step-end")
+    found = [(event.seen, event.detail["load"]) for event in events if event.name == "latency-histogram"]
+    assert found == ([(end.seen, "v/rd1")] if is_known else [])
 
 
 @pytest.mark.parametrize(

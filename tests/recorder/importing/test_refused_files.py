@@ -25,12 +25,21 @@ def test_the_files_beside_one_that_nothing_reads_are_imported(tmp_path: Path) ->
 
 def test_a_command_that_imports_nothing_names_each_file(tmp_path: Path) -> None:
     files = [tmp_path / "a.txt", tmp_path / "b.txt"]
-    for file in files:
-        file.write_text("nothing that anybody reads\n")
+    files[0].write_text("nothing that anybody reads\n")
+    files[1].write_text("procs ---memory---\n")
     ran = CliRunner().invoke(app, ["import", "file", *map(str, files), "--into", str(tmp_path / "r.sanpath")])
     assert str(ran.exception).startswith("a.txt: ")
     assert "not imported: b.txt: " in ran.stderr
     assert "sanpath diagnose" not in ran.stderr
+
+
+def test_files_that_are_refused_for_the_same_reason_are_one_line(tmp_path: Path) -> None:
+    files = [tmp_path / name for name in ("a.txt", "b.txt", "c.txt")]
+    for file in files:
+        file.write_text("nothing that anybody reads\n" if file.name != "b.txt" else "procs ---memory---\n")
+    ran = CliRunner().invoke(app, ["import", "file", *map(str, files), "--into", str(tmp_path / "r.sanpath")])
+    assert str(ran.exception).startswith("a.txt, c.txt: each is not a result")
+    assert "not imported: b.txt: is what vmstat" in ran.stderr
 
 
 @pytest.mark.parametrize(
@@ -72,6 +81,17 @@ def test_a_command_that_imports_nothing_names_each_file(tmp_path: Path) -> None:
         (b"Port          InOctets       InUcastPkts\n", "is what show interface prints: sanpath does not read it"),
         (b"AIX db1 3 4 0002506F4C00    08/26/99\n", "is what sar of another system than Linux prints: sanpath"),
         (b"12:36:32 device %busy avque r+w/s\n", "is what sar of another system than Linux prints: sanpath"),
+        (b"07:39:12   device    r+w/s    blks/s\n", "is what sar of another system than Linux prints"),
+        (
+            b" kthr      memory            page            disk\n",
+            "is what vmstat of another system than Linux prints",
+        ),
+        (b"Mach Virtual Memory Statistics: (page size\n", "is what vmstat of another system than Linux prints"),
+        (b"   tty        sd0           sd1           cpu\n", "is what iostat of another system than Linux prints"),
+        (b"10:13:19 PM  all  0.80  0.00  0.20  0.00  0.00  98.99\n", "is rows of sar or mpstat without the header"),
+        (b"Linux 2.6 (a)\t07/29/2011\n\n07:57:15 PM    proc/s\n", "is what sar prints of other things than devices"),
+        (b"<pre>\n* Vdbench status\n", "is a page of vdbench without the figures of a load"),
+        (b":date 03082019-18:11:38.000\n:fixed_data\n", "is a page of vdbench without the figures of a load"),
         (b"device     r/s   w/s     kr/s     kw/s  ms/r\n", "is what iostat of another system than Linux prints"),
         (b"TIME(s)     COMM           PID    DISK    T\n", "is what biolatency or biosnoop prints: sanpath does not"),
         (

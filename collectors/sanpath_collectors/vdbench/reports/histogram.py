@@ -30,7 +30,11 @@ from sanpath_collectors.vdbench.run_header import ENGINE, local_id, parse_run_he
 
 _TITLE = re.compile(rb"^Total response time histogram\.", re.MULTILINE)
 _RUNS = re.compile(rb"Link to Run Definitions:|Starting RD=")
-_BLOCK = re.compile(r"^(Reads and writes|Reads|Writes|Total of all requested operations):\s*$")
+_BLOCK = re.compile(
+    r"^(?:(Reads and writes|Reads|Writes|Total of all requested operations)|"
+    r"Only (reads|writes) done for this workload):\s*$"
+)
+"""Without any I/O of the other direction, up to 5.04.03, there is only one block, with a sentence as its title."""
 _BUCKET = re.compile(
     r"^\s*[\d.,]+ <\s+(\d[\d.,]{0,15}|max)\s+(\d[\d.,'\s\u00a0\u202f]{0,20}?)\s+\d+[.,]\d{4}\s+\d+[.,]\d{4}(?:\s|$)",
     re.ASCII,
@@ -84,7 +88,7 @@ class HistogramReader(ResultReader):
             self._run_end_us = self._clock.to_clock(tick) + round((header.settings.seconds or 0.0) * 1e6)
         elif (block := _BLOCK.match(line)) is not None:
             yield from self._end_block()
-            self._block = block[1]
+            self._block = block[1] or block[2].capitalize()
         elif self._block and (bucket := _BUCKET.match(line)) is not None and len(self._buckets) < _MAX_BUCKETS:
             # Bounds have three decimals after a point or comma. Counts have none, with any separator of thousands.
             upper = None if bucket[1] == "max" else float(re.sub(r"[.,](?=\d*[.,])", "", bucket[1]).replace(",", "."))

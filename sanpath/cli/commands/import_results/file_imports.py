@@ -62,7 +62,8 @@ class FileImports:
             files, archives = unpack_archives(files, Path(scratch))
             reports = find_same_run_reports(files, self._reader, has_zone=self._zone is not None)
             settings = find_settings_files(files, self._reader)
-            for position, (file, *parts) in enumerate(group_by_run(files, self._reader)):
+            uncounted = {file for file, report in reports.items() if isinstance(report, DuplicateReport)}
+            for position, (file, *parts) in enumerate(group_by_run(files, self._reader, uncounted)):
                 report = reports.get(file)
                 if isinstance(report, DuplicateReport):
                     typer.echo(f"{file.name}: of the same run as {report.kept.name}: not counted")
@@ -118,19 +119,18 @@ class FileImports:
     def _report_refusals(self) -> None:
         """Print which files were refused, and the next command. Raises the first refusal.
 
-        Files of an archive that are refused for the same reason are one line. They are no errors if another file of
+        Files that are refused for the same reason are one line. Those of an archive are no errors if another file of
         the archive was imported.
         """
-        errors = [error for error, _, archive in self._refused if archive is None]
-        left_out: dict[tuple[Path, str], list[str]] = {}
+        errors: list[UsageError] = []
+        left_out: dict[tuple[Path | None, str], list[str]] = {}
         for error, file, archive in self._refused:
-            if archive is not None:
-                of_file, reason = str(error).startswith(f"{file.name}: "), str(error).removeprefix(f"{file.name}: ")
-                left_out.setdefault((archive, reason), []).extend([file.name] if of_file else [])
+            of_file, reason = str(error).startswith(f"{file.name}: "), str(error).removeprefix(f"{file.name}: ")
+            left_out.setdefault((archive, reason), []).extend([file.name] if of_file else [])
         for (archive, reason), names in left_out.items():
             each = "each " if len(names) > 1 else ""
             refusal = f"{first_of(names, _MAX_NAMES)}: {each}{reason}" if names else reason
-            if archive in self._imported_archives:
+            if archive is not None and archive in self._imported_archives:
                 typer.echo(f"{archive.name}: not imported: {refusal}")
             else:
                 errors.append(UsageError(refusal))
