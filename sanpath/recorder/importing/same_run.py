@@ -35,6 +35,10 @@ _LATENCY_ROUNDING_SECONDS = 1e-6
 """Latency, of reports in milliseconds with three decimals."""
 _STORED_NAME = re.compile(r"(?!\.\.?$)[A-Za-z0-9_.-]+")
 """Names that an import gives to stored files. Somebody else's recording may contain names that leave the folder."""
+_MIN_EQUAL_STEPS = 0.75
+"""Share of the steps whose figures must be equal, if all begin together and have the same lengths. Where intervals
+are missing, as when vdbench itself stood still, one report has figures of the rest and another of the whole step.
+sanpath's own choice: of less than four steps, all must be equal."""
 _METRICS = tuple(column.metric for column in LOAD_COUNTERS)
 
 
@@ -275,12 +279,16 @@ def _is_same_run(report: _Report, other: _Report, has_zone: bool) -> bool:
     # Reports of the same form round alike, so those of one run are equal. Those of two machines may be nearly equal.
     tolerance = 0.0 if report.form == other.form else 1.0
     shift_us = _clock_shift_us(report, other, has_zone)
-    return all(
+    steps = list(zip(report.steps, other.steps, strict=True))
+    equal = sum(
+        all(a.is_close(b, tolerance) for a, b in zip(step.figures, duplicate.figures, strict=True))
+        for step, duplicate in steps
+    )
+    return equal >= (_MIN_EQUAL_STEPS if tolerance else 1.0) * len(steps) and all(
         abs(step.begin_us - duplicate.begin_us - shift_us) <= tolerance * _BEGIN_TOLERANCE_US
         and abs(step.seconds - duplicate.seconds)
         <= tolerance * (_TOLERANCE_SECONDS + _TOLERANCE_RATIO * step.seconds)
-        and all(a.is_close(b, tolerance) for a, b in zip(step.figures, duplicate.figures, strict=True))
-        for step, duplicate in zip(report.steps, other.steps, strict=True)
+        for step, duplicate in steps
     )
 
 

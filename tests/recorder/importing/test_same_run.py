@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,11 @@ def flatfile(hour: int = 9, rates: tuple[float, ...] = _RATES) -> str:
         for n, (label, rate) in enumerate(rows, 1)
     ]
     return f"* Run             : Name of run from RD=\n   {columns}\n" + "\n".join(lines) + "\n"
+
+
+def several(report: Callable[..., str], *rates: tuple[float, ...]) -> str:
+    """A report of several runs, one an hour, with these rates."""
+    return "".join(report(hour, each).replace("rd1", f"rd{hour}") for hour, each in enumerate(rates, 9))
 
 
 def imported(folder: Path, *options: str, **files: str) -> str:
@@ -208,3 +214,12 @@ def test_a_stored_report_whose_name_leads_out_of_the_recording_is_not_read(
     (tmp_path / "summary.html").write_text(summary(), encoding="utf-8")
     assert same_run.find_recorded_report(tmp_path / "r.sanpath", tmp_path / "summary.html", None) is None
     assert not store.was_read
+
+
+@pytest.mark.parametrize(("runs", "kept"), [(4, 1), (3, 2)])
+def test_reports_that_differ_in_few_of_many_steps_are_of_one_run(tmp_path: Path, runs: int, kept: int) -> None:
+    """In the last run, vdbench stood still: its intervals are not those of the average."""
+    steps = [_RATES] * (runs - 1)
+    stalled = (200.0, 300.0, 310.0, 290.0)
+    imported(tmp_path, summary=several(summary, *steps, _RATES), totals=several(totals, *steps, stalled))
+    assert len(sources(tmp_path)) == kept
