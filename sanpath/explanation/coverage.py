@@ -22,13 +22,16 @@ from sanpath.topology.topology import SAME_TRAFFIC, Topology
 from sanpath.units import counted, first_of, join_names
 
 _MAX_PORTS = 4
-"""Largest number of ports, or hosts, that are named."""
+"""Largest number of ports, hosts or sources that are named."""
 
 
 def unobserved(recording: Recording, polls: Sequence[Poll], facts: Facts) -> list[Unobserved]:
     """Sources that delivered too little or nothing, failed joins, and parts of the path without a source."""
     _, doubts = warnings(facts.steps, facts.events)
-    doubtful = [Unobserved(source, text, "") for source, text in doubts]
+    sources_by_text: dict[str, list[str]] = {}
+    for source, text in doubts:
+        sources_by_text.setdefault(text, []).append(source)
+    doubtful = [Unobserved(first_of(sources, _MAX_PORTS), text, "") for text, sources in sources_by_text.items()]
     return [
         *_dropped_samples(facts),
         *_absent_recorders(facts),

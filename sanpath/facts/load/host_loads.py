@@ -132,6 +132,26 @@ def busiest_devices(topology: Topology, kind: str, samples: Sequence[StepSamples
     return sorted(devices, key=lambda device: -max(_rate_by_window(device).values(), default=0.0))
 
 
+def at_other_times(
+    topology: Topology, kind: str, device: StepSamples, samples: Sequence[StepSamples]
+) -> list[StepSamples]:
+    """Return the samples of a device, and those of other sources that read it before or after: files of several runs.
+    Sources that read it at the same time count the same I/O."""
+    name = topology.known_as.get((device.source, kind, device.entity))
+    found = [device]
+    for sample in samples:
+        is_same = topology.known_as.get((sample.source, kind, sample.entity)) == name
+        if is_same and sample.ended_us and not any(_overlap(sample, each) for each in found):
+            found.append(sample)
+    return found
+
+
+def _overlap(one: StepSamples, other: StepSamples) -> bool:
+    if not one.ended_us or not other.ended_us:
+        return True
+    return one.ended_us[0] <= other.ended_us[-1] and other.ended_us[0] <= one.ended_us[-1]
+
+
 def busy_period(step: Step, device: StepSamples, devices: Sequence[StepSamples]) -> Step:
     """Return the step without the idle time before and after the I/O of a block device, the busiest of `devices`.
     Outstanding I/Os that do not complete are no idle time."""

@@ -16,7 +16,7 @@ import duckdb
 import numpy as np
 
 from sanpath.facts.load.array_loads import busiest_at_array
-from sanpath.facts.load.host_loads import busiest_devices, busy_period
+from sanpath.facts.load.host_loads import at_other_times, busiest_devices, busy_period
 from sanpath.facts.load.load_events import has_generator
 from sanpath.facts.samples.cumulative import Numbers, cumulative_work
 from sanpath.facts.samples.step_samples import StepSamples, step_samples
@@ -157,13 +157,13 @@ def find_unmarked_steps(
         return split_steady(steps[0], step_samples(recording, connection, "load", steps))
     if has_generator(recording.events()):
         return list(steps)
-    found = [
-        busiest_devices(topology, kind, step_samples(recording, connection, kind, steps))
-        for kind in ("lun", "vdisk")
-        if kind in kinds
-    ]
-    devices = next(filter(None, found), []) if found else busiest_at_array(recording, connection, topology, steps)
+    read = {kind: step_samples(recording, connection, kind, steps) for kind in ("lun", "vdisk") if kind in kinds}
+    found = [(kind, busiest_devices(topology, kind, samples)) for kind, samples in read.items()]
+    kind, devices = next((each for each in found if each[1]), (None, []))
+    if not found:
+        devices = busiest_at_array(recording, connection, topology, steps)
     if not devices:
         return list(steps)
-    result = split_steady(steps[0], devices[:1])
+    busiest = at_other_times(topology, kind, devices[0], read[kind]) if kind else devices[:1]
+    result = split_steady(steps[0], busiest)
     return result if len(result) > 1 else [busy_period(steps[0], devices[0], devices)]
