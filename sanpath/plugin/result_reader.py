@@ -11,6 +11,7 @@ from sanpath.errors import CollectorError, Failure
 from sanpath.masking import masked_text
 from sanpath.model import Event, Scalar
 from sanpath.plugin.collector import Item
+from sanpath.plugin.text import text_of
 
 HEAD_BYTES = 1 << 16
 """Bytes of a file that `ResultReader.recognises` gets."""
@@ -155,7 +156,10 @@ class SelectingReader(ResultReader):
     @classmethod
     def reader_of(cls, head: bytes, name: str = "") -> type[ResultReader] | None:
         """Return the reader that recognises a file. None: none does."""
-        return next((reader for reader in cls.readers if reader.recognises(head[:HEAD_BYTES], name)), None)
+        head = head[:HEAD_BYTES]
+        text, encoding = text_of(head)
+        head = text.encode() if encoding == "utf-16" else head
+        return next((reader for reader in cls.readers if reader.recognises(head, name)), None)
 
     def new_reader(self, head: bytes) -> ResultReader:
         """Return a reader for a file. Raises CollectorError(UNREADABLE): no reader recognises it, or it is empty."""

@@ -39,7 +39,7 @@ class _Run:
 
     `interval` and `seen_us`: number and end of the last interval; `first`: number and end of the first interval.
     `damaged`: number of unreadable rows since the last interval. `described`: attributes of its load in the file of
-    parameters.
+    parameters. `is_copy`: the file holds it before.
     """
 
     name: str
@@ -56,6 +56,7 @@ class _Run:
     in_flight: float | None = None
     described: Mapping[str, Scalar] = field(default_factory=dict)
     measuring: bool = False
+    is_copy: bool = False
     step: LoadStep | None = None
     totals: Totals = field(default_factory=Totals)
     metadata_ops: float = 0.0
@@ -100,6 +101,8 @@ class Runs:
         self._run: _Run | None = None
         self._preparation = ""
         self._warned: set[str] = set()
+        self._has_rows = False
+        self._begun: set[tuple[str, int]] = set()
 
     @property
     def has_runs(self) -> bool:
@@ -107,8 +110,14 @@ class Runs:
         return bool(self._names)
 
     def require(self, text: str) -> None:
-        """Raise CollectorError if no run has started. `text`: the reason, unless vdbench was still preparing the
-        test."""
+        """Raise CollectorError if no run has started, or none has an interval. `text`: why no run has started, unless
+        vdbench was still preparing the test."""
+        if self.has_runs and not self._has_rows:
+            raise CollectorError(
+                Failure.UNREADABLE,
+                "it has no interval of a run: the run was interrupted in its first one, or there is something in "
+                "front of its lines; remove it",
+            )
         if not self.has_runs:
             only = f"only the preparation of the test was recorded ({self._preparation}): its runs had not begun"
             raise CollectorError(Failure.UNREADABLE, only if self._preparation else text)
@@ -135,6 +144,11 @@ class Runs:
         if is_preparation(name):
             self._preparation = name
             return
+        if (name, seen_us) in self._begun:
+            self._run = _Run(name, "", 0, seen_us, settings, seen_us, is_copy=True)
+            yield from self.warn(seen_us, "run-twice", f"{name}: the file holds it twice: it counts once")
+            return
+        self._begun.add((name, seen_us))
         if not self._names:
             yield SourceEntity("load", self._load, self._load, {"name": (self._load,)}, ENGINE)
         self._names[name] += 1
@@ -145,8 +159,11 @@ class Runs:
 
     def interval(self, number: int, seen_us: int, figures: Figures) -> Iterator[Item]:
         """Yield the items for the end of an interval. The first interval is warm-up."""
-        run = self._run
+        run, self._has_rows = self._run, True
         if run is None or number <= run.interval:
+            return
+        if run.is_copy:
+            run.interval = number
             return
         if run.interval and seen_us <= run.seen_us:
             yield from self.warn(seen_us, "time-stands-still", f"{run.name}: interval {number} ends before it begins")
@@ -178,8 +195,9 @@ class Runs:
 
     def average(self, first: int, last: int, seen_us: int, average: Figures) -> Iterator[Item]:
         """Yield the items for the last row of a run, the average of its intervals from `first` on."""
-        run = self._run
-        if run is None:
+        run, self._has_rows = self._run, True
+        if run is None or run.is_copy:
+            self._run = None
             return
         yield from self._check_average(run, seen_us, average)
         warm_up_end = run.ends.get(first - 1)
@@ -197,8 +215,8 @@ class Runs:
 
     def summary(self, first: int, last: int, seen_us: int, average: Figures) -> Iterator[Item]:
         """Yield the items for the average of a run without rows of its intervals."""
-        run = self._run
-        if run is None or run.measuring or not 1 <= first <= last or seen_us <= run.begin_us:
+        run, self._has_rows = self._run, True
+        if run is None or run.is_copy or run.measuring or not 1 <= first <= last or seen_us <= run.begin_us:
             return
         yield from self._check_average(run, seen_us, average)
         run.seen_us = run.begin_us + (seen_us - run.begin_us) * (first - 1) // last

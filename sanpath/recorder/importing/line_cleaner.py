@@ -6,9 +6,12 @@ Line ends of the old Mac OS (CR), which spreadsheets on macOS still write, becom
 db1: Linux 5.14.0 (db1)        pdsh
 14:30:05 DEBUG| [stdout] Linux 5.14.0 (db1)
 2026-05-22T14:30:05.731Z Linux 5.14.0 (db1)        kubectl logs --timestamps
+2026-05-22T14:30:05.731Z stdout F Linux 5.14.0 (db1)        a container's log (CRI)
 [pod/test-7xk2p/fio] Linux 5.14.0 (db1)            kubectl logs --prefix
 ESC[32;22msdaESC[0m  0.00      iostat, to a terminal
 `Linux 5.14.0 (db1)`           Markdown whose author made each line code, with **`parts`** in bold type
+
+Text inside JSON is taken out of it first (json_text.py).
 """
 
 from __future__ import annotations
@@ -17,6 +20,8 @@ import io
 import re
 from collections import Counter
 from typing import IO, Any
+
+from sanpath.recorder.importing.json_text import JsonText
 
 _CHUNK_BYTES = 1 << 20
 _QUOTES = re.compile(rb"^(?:>[ \t]?)+", re.MULTILINE)
@@ -36,6 +41,8 @@ _TIME = re.compile(
 _TIME_OF_LOG = re.compile(rb"\[.*\]|.{10}T.*(?:Z|[+-]\d\d:?\d\d)", re.ASCII | re.DOTALL)
 """A time in brackets, or with date and zone (RFC 3339): a log added it. Reports do not print such times."""
 _LABEL = re.compile(rb"(\[[^\]\s]{1,255}\]|[\w.-]{1,255} *\|)(?: |$)")
+_STREAM = re.compile(rb" std(?:out|err) [FP](?: |$)")
+"""Stream and completeness of a line in a container's log (Kubernetes, CRI)."""
 _UP_TO_DELIMITER = re.compile(rb".*[|\]:>]", re.DOTALL)
 """A log ends its prefix with a delimiter. The columns of a report that begins with times have none."""
 _COLOUR = re.compile(rb"\x1b\[[0-?]*[ -/]*[@-~]")
@@ -58,6 +65,9 @@ class LineCleaner:
         # The last byte may be the first half of a CRLF.
         self._has_cr_line_ends = b"\r" in head[:-1] and b"\n" not in head
         head = self.normalise_line_ends(head)
+        json_text = JsonText(head)
+        self._json_text = json_text if json_text.is_found else None
+        head = head if self._json_text is None else self._json_text.replace(head)
         self.removed_prefix = ""
         self._colour = _COLOUR if _COLOUR.search(head) else None
         lines = [line for line in self._remove_colour(head).splitlines() if line.strip()]
@@ -72,7 +82,8 @@ class LineCleaner:
     @property
     def changes_nothing(self) -> bool:
         """Whether there is nothing to remove."""
-        return self._prefix is self._colour is self._code is None and not self._has_cr_line_ends
+        found = (self._prefix, self._colour, self._code, self._json_text)
+        return not self._has_cr_line_ends and all(each is None for each in found)
 
     def normalise_line_ends(self, text: bytes) -> bytes:
         """Return a part of the text with LF instead of CR."""
@@ -80,7 +91,8 @@ class LineCleaner:
 
     def clean(self, text: bytes) -> bytes:
         """Return complete lines without prefix and colours, and with LF as line end."""
-        text = self._remove_colour(self.normalise_line_ends(text))
+        text = self.normalise_line_ends(text)
+        text = self._remove_colour(text if self._json_text is None else self._json_text.replace(text))
         if self._code is not None:
             text = self._code.sub(lambda line: _CODE.sub(rb"\1", line[0]), text)
         return text if self._prefix is None else self._prefix.sub(b"", text)
@@ -109,6 +121,9 @@ class LineCleaner:
             return None
         first, last = min(remainders), max(remainders)
         common_length = next((at for at, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
+        if all(map(_STREAM.match, remainders)):
+            self.removed_prefix = ""
+            return re.compile(b"^" + _TIME.pattern + b" std(?:out|err) [FP] ?", re.MULTILINE | re.ASCII)
         common = _UP_TO_DELIMITER.match(first[:common_length])
         if common is not None:
             return self._set_prefix(_TIME.pattern, common[0])

@@ -235,6 +235,26 @@ def test_a_distribution_of_a_run_with_one_direction(title: str, direction: str) 
     assert (event.detail["direction"], event.detail["buckets"]) == (direction, "0.0002:0.75 inf:0.25")
 
 
+def test_a_run_that_a_file_holds_twice_counts_once() -> None:
+    report = flatfile(*((f"10:00:0{n}.000", "UTC", str(n), 100.0, 1.0) for n in range(1, 5)))
+    once, twice = read(report), read(report + report)
+    assert rows(twice) == rows(once)
+    assert "run-twice" in warnings(twice)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_a_report_that_powershell_wrote(encoding: str) -> None:
+    report = flatfile(*((f"10:00:0{n}.000", "UTC", str(n), 100.0, 1.0) for n in range(1, 5)))
+    assert VdbenchReader.recognises(report.decode().encode(encoding), "out.txt")
+    assert len(rows(read(report.decode().encode(encoding)))) == 4
+
+
+def test_something_in_front_of_the_lines_of_a_summary_is_told() -> None:
+    header = "10:00:00.000 Starting RD=rd1; I/O rate: 100; elapsed=60; For loops: None"
+    with pytest.raises(CollectorError, match="in front of its lines"):
+        read(f"# Vdbench summary report, created 10:00:00 Mar 04 2024 UTC\n# {header}\n#\n".encode())
+
+
 @dataclass
 class Written:
     name: str
