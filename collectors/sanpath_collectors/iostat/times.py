@@ -23,8 +23,9 @@ _LOCAL = re.compile(
 _LABELLED = re.compile(r"\s*\w{1,20}\s?:\s+(\S.*)")
 _TIME_OF_DAY = re.compile(r"\d{1,2}\D{1,3}\d\d\D{1,3}\d\d[^\W\d_]?(?:\s?[AaPp]\.?[Mm]\.?)?(?:\s[A-Z]{2,5})?")
 _LINE_TIME = re.compile(
-    r"(?:(?P<epoch>\d{10})|(?:(?P<date>\d{4}[-/]\d\d[-/]\d\d)[ T_]|[A-Z][a-z]{2} [ \d]\d )?(?P<time>\d\d:\d\d:\d\d))"
-    r"(?:[.,]\d{1,9})?(?:[ \t]|$)",
+    r"\[?(?:(?P<epoch>\d{10})|"
+    r"(?:(?P<date>\d{4}[-/]\d\d[-/]\d\d)[ T_]|[A-Z][a-z]{2} [ \d]\d )?(?P<time>\d\d:\d\d:\d\d))"
+    r"(?:[.,]\d{1,9})?(?P<zone>Z|[+-]\d\d:?\d\d)?\]?(?:[ \t]|$)",
     re.ASCII,
 )
 _DAY_US = 86_400_000_000
@@ -103,7 +104,8 @@ class StampReader:
         if time["epoch"]:
             return Stamp(int(time["epoch"]) * 1_000_000, has_zone=True)
         if time["date"]:
-            return parse_stamp(f"{time['date'].replace('/', '-')}T{time['time']}")
+            zone = (time["zone"] or "").replace(":", "")
+            return parse_stamp(f"{time['date'].replace('/', '-')}T{time['time']}{zone}")
         return self._read_time_of_day(time["time"])
 
     def _read_time_of_day(self, text: str) -> Stamp | None:

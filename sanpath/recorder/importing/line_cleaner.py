@@ -8,6 +8,9 @@ db1: Linux 5.14.0 (db1)        pdsh
 2026-05-22T14:30:05.731Z Linux 5.14.0 (db1)        kubectl logs --timestamps
 2026-05-22T14:30:05.731Z stdout F Linux 5.14.0 (db1)        a container's log (CRI)
 [pod/test-7xk2p/fio] Linux 5.14.0 (db1)            kubectl logs --prefix
+# Linux 5.14.0 (db1)           a comment in a script; "| " and "// " as well
+     1  Linux 5.14.0 (db1)      cat -n; grep -n has "1:"
+out/iostat.txt:Linux 5.14.0 (db1)                  grep -H
 ESC[32;22msdaESC[0m  0.00      iostat, to a terminal
 `Linux 5.14.0 (db1)`           Markdown whose author made each line code, with **`parts`** in bold type
 
@@ -19,6 +22,7 @@ from __future__ import annotations
 import io
 import re
 from collections import Counter
+from itertools import pairwise
 from typing import IO, Any
 
 from sanpath.recorder.importing.json_text import JsonText
@@ -38,11 +42,19 @@ _HOST = re.compile(rb"(?!fio: |\d{9,}: )([\w.-]{1,255}):(?: |$)")
 _TIME = re.compile(
     rb"\[?(?:\d{4}-\d\d-\d\d[ T]|\w{3} [ \d]\d )?\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?\]?", re.ASCII
 )
-_TIME_OF_LOG = re.compile(rb"\[.*\]|.{10}T.*(?:Z|[+-]\d\d:?\d\d)", re.ASCII | re.DOTALL)
-"""A time in brackets, or with date and zone (RFC 3339): a log added it. Reports do not print such times."""
+_TIME_OF_LOG = re.compile(rb"\[.*\]|.{10}T.*(?:Z|[+-]\d\d:?\d\d)|\w{3} [ \d]\d .*", re.ASCII | re.DOTALL)
+"""A time in brackets, with date and zone (RFC 3339) or with the name of a month (`ts`): a log added it. Reports do
+not print such times."""
+_TIMED_REPORT = re.compile(rb" *(?:avg-cpu:|Device\b)")
+"""A table of iostat, which reads the time in front of it unless it has its own (-t)."""
+_OWN_TIME = re.compile(rb" *\d{1,4}\D\d\d\D\d{2,4}[ T]+\d\d:", re.ASCII)
 _LABEL = re.compile(rb"(\[[^\]\s]{1,255}\]|[\w.-]{1,255} *\|)(?: |$)")
 _STREAM = re.compile(rb" std(?:out|err) [FP](?: |$)")
 """Stream and completeness of a line in a container's log (Kubernetes, CRI)."""
+_MARK = re.compile(rb"(?:[|#]|//)(?: |$)")
+_NUMBER = re.compile(rb"[ \t]{0,8}(\d{1,7})(?:\t|:|  )")
+_FILE = re.compile(rb"((?=[^:\s]{0,255}[./])[A-Za-z_.~/][\w./~-]{0,255}):")
+"""The name of a file in front of a line: it has a dot or a slash."""
 _UP_TO_DELIMITER = re.compile(rb".*[|\]:>]", re.DOTALL)
 """A log ends its prefix with a delimiter. The columns of a report that begins with times have none."""
 _COLOUR = re.compile(rb"\x1b\[[0-?]*[ -/]*[@-~]")
@@ -75,9 +87,8 @@ class LineCleaner:
         self._prefix = _QUOTES if _has_quotation(lines) else None
         if self._prefix is None and len(lines) >= _MIN_LINES:
             # The last line may be cut.
-            self._prefix = (
-                self._log_prefix(lines[:-1]) or self._host_prefix(lines[:-1]) or self._label_prefix(lines[:-1])
-            )
+            finders = (self._log_prefix, self._host_prefix, self._label_prefix, self._mark_prefix)
+            self._prefix = next((prefix for find in finders if (prefix := find(lines[:-1])) is not None), None)
 
     @property
     def changes_nothing(self) -> bool:
@@ -128,8 +139,22 @@ class LineCleaner:
         if common is not None:
             return self._set_prefix(_TIME.pattern, common[0])
         are_log_times = all(_TIME_OF_LOG.fullmatch(found[0]) for _, found in times)
+        if any(map(_TIMED_REPORT.match, remainders)) and not any(map(_OWN_TIME.match, remainders)):
+            return None
         are_separated = all(rest[:1] in (b"", b" ") for rest in remainders)
         return self._set_prefix(_TIME.pattern, b"") if are_log_times and are_separated else None
+
+    def _mark_prefix(self, lines: list[bytes]) -> re.Pattern[bytes] | None:
+        """Return the mark of a comment, the number of the line, or the name of a file, in front of each line."""
+        for pattern in (_MARK, _FILE):
+            counts = Counter(found[0].rstrip() for line in lines if (found := pattern.match(line)) is not None)
+            if any(_are_nearly_all(count, lines) for count in counts.values()):
+                return self._set_prefix(b"", counts.most_common(1)[0][0])
+        numbers = [int(found[1]) for line in lines if (found := _NUMBER.match(line)) is not None]
+        steps = [after - before for before, after in pairwise(numbers)]
+        if _are_nearly_all(len(numbers), lines) and _are_nearly_all(steps.count(1), lines[1:]):
+            return re.compile(b"^" + _NUMBER.pattern, re.MULTILINE)
+        return None
 
     def _set_prefix(self, pattern: bytes, common: bytes) -> re.Pattern[bytes]:
         self.removed_prefix = common.decode("utf-8", "replace").strip()

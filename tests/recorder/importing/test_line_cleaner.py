@@ -45,6 +45,10 @@ def timed(mark: bytes) -> bytes:
     return b"".join((mark % second + line).rstrip() + b"\n" for second, line in lines)
 
 
+def numbered(mark: bytes) -> bytes:
+    return b"".join(mark % number + line + b"\n" for number, line in enumerate(REPORT.splitlines(), 1))
+
+
 @pytest.mark.parametrize(
     ("content", "removed"),
     [
@@ -60,8 +64,30 @@ def timed(mark: bytes) -> bytes:
         (timed(b"[2026-01-31T14:30:%02d.731Z] "), ""),
         (in_front(b"[pod/test-7xk2p/fio] "), "[pod/test-7xk2p/fio]"),
         (b"Attaching to db_1\n" + in_front(b"db_1  | ", REPORT * 4), "db_1  |"),
+        (in_front(b"# "), "#"),
+        (in_front(b"| "), "|"),
+        (in_front(b"out/iostat.txt:"), "out/iostat.txt:"),
+        (numbered(b"%6d\t"), ""),
+        (numbered(b"%d:"), ""),
+        (timed(b"Jan 31 14:30:%02d "), ""),
     ],
-    ids=["mail", "pdsh", "log", "syslog", "colours", "both", "code", "kubectl", "zone", "pipeline", "pod", "compose"],
+    ids=[
+        *(
+            "mail",
+            "pdsh",
+            "log",
+            "syslog",
+            "colours",
+            "both",
+            "code",
+            "kubectl",
+            "zone",
+            "pipeline",
+            "pod",
+            "compose",
+        ),
+        *("comment", "bar", "grep -H", "cat -n", "grep -n", "ts"),
+    ],
 )
 @pytest.mark.parametrize("packed", [bytes, gzip.compress], ids=["plain", "packed"])
 def test_what_is_in_front_of_lines_is_removed(
@@ -143,3 +169,10 @@ def test_any_number_of_marks_takes_time_in_proportion(size: int, part: bytes) ->
     LineCleaner(text)
     LineCleaner(b"`a`\n" * 5).clean(text)
     assert time.process_time() - began < 5
+
+
+def test_times_in_front_of_iostat_without_its_own_stay() -> None:
+    table = REPORT.replace(b"01/31/26 14:30:05\n", b"")
+    assert LineCleaner(in_front(b"2026-01-31T14:30:05.731408215Z ", table)).changes_nothing
+    other = table.replace(b"Device", b"Volume")
+    assert not LineCleaner(in_front(b"2026-01-31T14:30:05.731408215Z ", other)).changes_nothing
