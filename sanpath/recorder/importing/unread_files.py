@@ -52,19 +52,9 @@ _TEXTS = (
     (r"Pseudo name=\w", "what powermt display prints", _NOT_READ),
     (r"procs -+memory-", "what vmstat prints", _BY_DEVICE),
     (
-        r" kthr +memory +page +|Mach Virtual Memory Statistics:",
+        r" kthr +memory +page +| +memory +page +executable +|Mach Virtual Memory Statistics:",
         "what vmstat of another system than Linux prints",
         _BY_HAND,
-    ),
-    (
-        r"\d\d:\d\d:\d\d(?: [AP]M)? +(?:all|\d+)(?: +\d+[.,]\d\d){5,}$",
-        "rows of sar or mpstat without the header of their table",
-        "import them with it",
-    ),
-    (
-        r"\d\d:\d\d:\d\d(?: [AP]M)? +(?:proc/s|cswch/s|pswpin/s|pgpgin/s|kbmemfree|runq-sz|tps +rtps)\b",
-        "what sar prints of other things than devices, network ports and processors",
-        "sar -u -d -n DEV 1 prints what sanpath reads",
     ),
     (r"-{2,10}(?:system|total-cpu-usage|total-usage|dsk/\w+)-", "what dstat prints", _BY_DEVICE),
     (r'"(?:Dstat|Dool|pcp-dstat) [^"\n]*CSV ', "a log of dstat", _BY_DEVICE),
@@ -92,6 +82,16 @@ _TEXTS = (
         ),
         "what sar of another system than Linux prints",
         _BY_HAND,
+    ),
+    (
+        r"\d\d:\d\d:\d\d(?: [AP]M)? +(?:all|\d+)(?: +\d+[.,]\d\d){5,}$",
+        "rows of sar or mpstat without the header of their table",
+        "import them with it",
+    ),
+    (
+        r"\d\d:\d\d:\d\d(?: [AP]M)? +(?:proc/s|cswch/s|pswpin/s|pgpgin/s|kbmemfree|runq-sz|tps +rtps)\b",
+        "what sar prints of other things than devices, network ports and processors",
+        "sar -u -d -n DEV 1 prints what sanpath reads",
     ),
     (
         (
