@@ -45,8 +45,8 @@ class VdbenchReader(SelectingReader):
 
     @classmethod
     def run_of_parts(cls, head: bytes) -> str:
-        """The run whose latencies histogram.html has, if it is a report with figures."""
-        return _RUN if cls.reader_of(head) in (FlatfileReader, SummaryReader, TotalsReader) else ""
+        """The run whose latencies histogram.html has, if it is a report of intervals."""
+        return _RUN if cls.reader_of(head) in (FlatfileReader, SummaryReader) else ""
 
     def read_parts(self, files: Sequence[ResultFile]) -> Iterator[Item]:
         """Reads a report, and the distributions of the latencies of its runs, which have no date: each belongs to the

@@ -96,7 +96,8 @@ _TEXTS = (
     (
         (
             r" +extended device statistics|device +r/s +w/s +kr/s +kw/s |System configuration: lcpu=|"
-            r" +disk\d+ .* cpu +load average| L\(q\) +ops/s | +tty +sd\d+ .*\bcpu$"
+            r" +disk\d+ .* cpu +load average| L\(q\) +ops/s | +tty +sd\d+ .*\bcpu$|"
+            r" +(?:tin +tout +)?KB/t +tps +MB/s"
         ),
         "what iostat of another system than Linux prints",
         _BY_HAND,

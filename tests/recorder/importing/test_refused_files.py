@@ -88,6 +88,7 @@ def test_files_that_are_refused_for_the_same_reason_are_one_line(tmp_path: Path)
         ),
         (b"Mach Virtual Memory Statistics: (page size\n", "is what vmstat of another system than Linux prints"),
         (b"   tty        sd0           sd1           cpu\n", "is what iostat of another system than Linux prints"),
+        (b"              disk0\n    KB/t  tps  MB/s\n", "is what iostat of another system than Linux prints"),
         (b"10:13:19 PM  all  0.80  0.00  0.20  0.00  0.00  98.99\n", "is rows of sar or mpstat without the header"),
         (b"Linux 2.6 (a)\t07/29/2011\n\n07:57:15 PM    proc/s\n", "is what sar prints of other things than devices"),
         (b"<pre>\n* Vdbench status\n", "is a page of vdbench without the figures of a load"),
