@@ -144,9 +144,16 @@ class LoadStep:
     align_bytes: float | None = None
 
     def event(
-        self, name: Literal["step-begin", "ramp-end", "step-end"], seen_us: int, device_time_us: int | None = None
+        self,
+        name: Literal["step-begin", "ramp-end", "step-end"],
+        seen_us: int,
+        device_time_us: int | None = None,
+        *,
+        final: bool = False,
     ) -> Event:
         """Return the event that marks the beginning, the end of the ramp, or the end of the step.
+
+        `final`: the load has said when the ramp ended; other ends of it do not count.
 
         `device_time_us`: its time on the load's own clock, which places it among the load's samples. None: the same
         as `seen_us`.
@@ -161,6 +168,7 @@ class LoadStep:
             "error": self.error,
         }
         details |= {"summary": True} if self.summary else {}
+        details |= {"final": True} if final else {}
         for detail in ("planned_seconds", "random_ratio", "read_ratio", "align_bytes"):
             details |= {detail: value} if (value := getattr(self, detail)) is not None else {}
         details |= {"device_time": device_time_us} if device_time_us is not None else {}

@@ -206,7 +206,7 @@ class Runs:
             yield from self.warn(seen_us, "only-warm-up", text)
         elif warm_up_end is not None and first <= last == run.interval:
             if run.step is not None and first > 2:
-                yield run.step.event("ramp-end", warm_up_end[0])
+                yield run.step.event("ramp-end", warm_up_end[0], final=True)
             mean = (run.rates - warm_up_end[1]) / (last - first + 1)
             if abs(mean - average.ops) > _ROUNDING_RATIO * average.ops + 0.1:
                 text = f"{run.name}: its intervals have {mean:.1f} operations/s, their average {average.ops:.1f}"

@@ -73,12 +73,20 @@ def load_steps(
 @dataclass(slots=True)
 class _Marks:
     """The marks of one step of a load. None: not marked, or not yet. Of several ends of its ramp, the first counts: a
-    load may learn later that the ramp ended earlier."""
+    load may learn later that the ramp ended earlier. One that the load calls final counts in any case."""
 
     source: str
     begin: Event
     ramp_end_us: int | None = None
+    is_ramp_final: bool = False
     ended_us: int | None = None
+
+    def end_ramp(self, event: Event) -> None:
+        """Add an end of the ramp."""
+        if event.detail.get("final") is True:
+            self.ramp_end_us, self.is_ramp_final = event.seen, True
+        elif not self.is_ramp_final:
+            self.ramp_end_us = event.seen if self.ramp_end_us is None else min(self.ramp_end_us, event.seen)
 
 
 class StepMarks:
@@ -118,8 +126,7 @@ class StepMarks:
             self._running[key] = _Marks(source, event)
             self._marked.append(self._running[key])
         elif event.name == "ramp-end" and key in self._running:
-            marked_us = self._running[key].ramp_end_us
-            self._running[key].ramp_end_us = event.seen if marked_us is None else min(marked_us, event.seen)
+            self._running[key].end_ramp(event)
         elif event.name == "step-end" and key in self._running:
             self._running.pop(key).ended_us = event.seen
         elif event.name == "load-started":

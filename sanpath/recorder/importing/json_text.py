@@ -11,13 +11,16 @@ import json
 import re
 
 _STRING = rb'"((?:[^"\\\r\n]|\\.)*+)"'
+_KEY = rb"(?:std)?out(?:put)?"
+"""Key of the output of a program. Other keys are of a report, which its own reader reads as JSON."""
+_LIST = re.compile(rb'_lines"[ \t]*:[ \t]*\[')
 _LOG = re.compile(rb'^\{"log": ?' + _STRING + rb', ?"stream":.*\}(?=\r?$)', re.MULTILINE)
 _ITEM = re.compile(rb"^[ \t]*+" + _STRING + rb",?[ \t]*(?=\r?$)", re.MULTILINE)
-_TEXT = re.compile(rb'^[ \t]*+"\w{1,40}"[ \t]*:[ \t]*' + _STRING + rb",?[ \t]*(?=\r?$)", re.MULTILINE)
+_TEXT = re.compile(rb'^[ \t]*+"' + _KEY + rb'"[ \t]*:[ \t]*' + _STRING + rb",?[ \t]*(?=\r?$)", re.MULTILINE)
 _MIN_LINES = 5
 """Number of lines from which they are taken for a text. A description in a report has fewer."""
 _BEGINS_TEXT = re.compile(
-    rb'^[ \t]*+"\w{1,40}"[ \t]*:[ \t]*"(?:(?:[^"\\\r\n]|\\[^n])*+\\n){%d}' % _MIN_LINES, re.MULTILINE
+    rb'^[ \t]*+"%s"[ \t]*:[ \t]*"(?:(?:[^"\\\r\n]|\\[^n])*+\\n){%d}' % (_KEY, _MIN_LINES), re.MULTILINE
 )
 _MIN_ITEMS_RATIO = 0.5
 """Share of the lines that are strings, from which they are a list of lines."""
@@ -31,7 +34,7 @@ class JsonText:
         logged = sum(map(bool, map(_LOG.match, lines)))
         items = sum(map(bool, map(_ITEM.match, lines)))
         self._pattern: re.Pattern[bytes] | None = None
-        self._has_items = items >= max(_MIN_LINES, _MIN_ITEMS_RATIO * len(lines))
+        self._has_items = _LIST.search(head) is not None and items >= max(_MIN_LINES, _MIN_ITEMS_RATIO * len(lines))
         if logged >= max(1, _MIN_ITEMS_RATIO * len(lines)):
             self._pattern = _LOG
         elif _BEGINS_TEXT.search(head) is not None:

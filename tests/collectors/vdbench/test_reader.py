@@ -235,6 +235,13 @@ def test_a_distribution_of_a_run_with_one_direction(title: str, direction: str) 
     assert (event.detail["direction"], event.detail["buckets"]) == (direction, "0.0002:0.75 inf:0.25")
 
 
+def test_the_warm_up_that_the_last_row_shows_is_final() -> None:
+    times = [(f"10:00:0{n}.000", "UTC", str(n), 100.0, 1.0) for n in range(1, 6)]
+    ends = [e for e in read(flatfile(*times, ("10:00:05.100", "UTC", "avg_4-5", 100.0, 1.0))) if isinstance(e, Event)]
+    ramps = [(event.seen % 60_000_000, event.detail.get("final")) for event in ends if event.name == "ramp-end"]
+    assert ramps == [(1_000_000, None), (3_000_000, True)]
+
+
 def test_a_run_that_a_file_holds_twice_counts_once() -> None:
     report = flatfile(*((f"10:00:0{n}.000", "UTC", str(n), 100.0, 1.0) for n in range(1, 5)))
     once, twice = read(report), read(report + report)
