@@ -143,8 +143,9 @@ def find_same_run_reports(
 ) -> Mapping[Path, KeptReport | DuplicateReport]:
     """Return the files that are reports of one run, the most detailed of which is kept.
 
-    Files of the same tool report the same run if their steps have the same names in the same order, begin together,
-    and have the same lengths and figures. Tools that write only one report of a run never have duplicates.
+    Files of the same tool report the same run if their steps, as many as both have, have the same names in the same
+    order, begin together, and have the same lengths and figures. Tools that write only one report of a run never have
+    duplicates.
 
     `reader`: the reader that a person named; None: chosen by content. `has_zone`: the zone of local times is known.
     """
@@ -273,13 +274,15 @@ def _increase(before: float | None, after: float | None) -> float | None:
 
 
 def _is_same_run(report: _Report, other: _Report, has_zone: bool) -> bool:
-    names = [[step.name for step in each.steps] for each in (report, other)]
+    # Of a run that was interrupted, one report has its last step, and another only those that have ended.
+    count = min(len(report.steps), len(other.steps))
+    names = [[step.name for step in each.steps[:count]] for each in (report, other)]
     if report.collector != other.collector or names[0] != names[1]:
         return False
     # Reports of the same form round alike, so those of one run are equal. Those of two machines may be nearly equal.
     tolerance = 0.0 if report.form == other.form else 1.0
     shift_us = _clock_shift_us(report, other, has_zone)
-    steps = list(zip(report.steps, other.steps, strict=True))
+    steps = list(zip(report.steps[:count], other.steps[:count], strict=True))
     equal = sum(
         all(a.is_close(b, tolerance) for a, b in zip(step.figures, duplicate.figures, strict=True))
         for step, duplicate in steps

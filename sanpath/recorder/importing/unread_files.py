@@ -151,6 +151,7 @@ _TEXTS = (
         (
             r"<title>Vdbench |(?:SD|FSD|WD|FWD) (?:report for|response time histogram)|\* Vdbench status$|"
             r"Vdbench distribution: |Error log\. If there is no data beyond this line|Workload skew report$|"
+            r"Run totals$|"
             r"(?:Slave|Host) summary report|stdout/stderr for slave=|\d\d:\d\d:\d\d\.\d{3} (?:line|keyw|parm): |"
             r":date \d{8}-\d\d:\d\d:\d\d\.\d{3}\n:fixed_data"
         ),

@@ -223,3 +223,8 @@ def test_reports_that_differ_in_few_of_many_steps_are_of_one_run(tmp_path: Path,
     stalled = (200.0, 300.0, 310.0, 290.0)
     imported(tmp_path, summary=several(summary, *steps, _RATES), totals=several(totals, *steps, stalled))
     assert len(sources(tmp_path)) == kept
+
+
+def test_totals_of_an_interrupted_run_lack_its_last_step(tmp_path: Path) -> None:
+    imported(tmp_path, summary=several(summary, _RATES, _RATES), totals=several(totals, _RATES))
+    assert len(sources(tmp_path)) == 1
