@@ -233,9 +233,6 @@ class Runs:
         if run is not None and run.measuring:
             text = f"{run.name}: ends without its average: it was still running, or was interrupted"
             yield from self.warn(run.seen_us, "run-without-end", text)
-            warm_up_end_us = run.begin_us + round((run.settings.warmup_seconds or 0.0) * 1e6)
-            if run.step is not None and run.begin_us < warm_up_end_us < run.seen_us:
-                yield run.step.event("ramp-end", warm_up_end_us, final=True)
             yield from self._end_step(run)
 
     def warn(self, seen_us: int, code: str, text: str) -> Iterator[Event]:

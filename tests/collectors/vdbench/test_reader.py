@@ -242,22 +242,6 @@ def test_the_warm_up_that_the_last_row_shows_is_final() -> None:
     assert ramps == [(1_000_000, None), (3_000_000, True)]
 
 
-def test_an_interrupted_run_has_the_warm_up_of_its_header() -> None:
-    rows = "".join(
-        f"10:00:0{n}.000 {n:9} 100.0 0.39 4096 100.00 0.512 0.512 0.000 0.006 0.2 2.1 0.4\n" for n in range(1, 7)
-    )
-    report = (
-        "Vdbench summary report, created 10:00:00 Mar 04 2024 UTC\n"
-        "10:00:00.000 Starting RD=rd1; I/O rate: 100; elapsed=60 warmup=3; For loops: None\n\n"
-        "Mar 04, 2024 interval i/o MB/sec bytes read resp read write resp queue cpu% cpu%\n"
-        "              rate 1024**2 i/o pct time resp resp stddev depth sys+u sys\n"
-        f"{rows}"
-    )
-    events = [item for item in read(report.encode()) if isinstance(item, Event)]
-    ramps = [(event.seen % 60_000_000, event.detail.get("final")) for event in events if event.name == "ramp-end"]
-    assert ramps == [(1_000_000, None), (3_000_000, True)]
-
-
 def test_a_run_that_a_file_holds_twice_counts_once() -> None:
     report = flatfile(*((f"10:00:0{n}.000", "UTC", str(n), 100.0, 1.0) for n in range(1, 5)))
     once, twice = read(report), read(report + report)
