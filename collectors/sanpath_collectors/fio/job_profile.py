@@ -6,11 +6,12 @@ not print the default engine, which is psync, but the asynchronous windowsaio on
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from sanpath.model import Direction
 from sanpath.plugin import LoadProfile
+from sanpath_collectors.fio.latency import Latency
 from sanpath_collectors.fio.options import has_latency_target, is_rate_limited, positive_count, profile_from_options
 
 _MIN_RUNTIME_MS = 100
@@ -26,6 +27,8 @@ _MIN_REACHED_RATIO = 0.8
 """Ratio of measured to configured I/Os in flight from which the configured depth counts as reached."""
 _MIN_CEILING_PERCENT = 30.0
 """Share of the I/Os, in per cent, at the highest depth level from which this level is taken for a ceiling."""
+_MIN_SUBMISSION_RATIO = 0.9
+"""Share of submissions in the latency from which they are the I/O: sanpath's own choice."""
 _ASYNCHRONOUS = "an asynchronous engine"
 Remark = tuple[str, str]
 
@@ -103,6 +106,18 @@ def is_depth_unreached(
     asked = max((level for level in levels if level <= depth), default=0)
     is_ceiling = 0 < reached < asked and levels[reached] >= _MIN_CEILING_PERCENT and measured >= reached / 2
     return is_ceiling and not profile.rate_limited and (cpu_percent or 0.0) < _MAX_FREE_CPU_PERCENT
+
+
+def is_submission_the_io(profile: LoadProfile, latencies: Iterable[Latency]) -> bool:
+    """Whether the processes of a job, each with one I/O outstanding, spend it in the call that submits the I/O, as
+    buffered writes do. A process is then busy with its I/O: only more processes have more outstanding."""
+    timed = [
+        latency for latency in latencies if latency.ops and latency.completion_ns is not None and latency.mean_ns
+    ]
+    total = sum((latency.mean_ns or 0.0) * latency.ops for latency in timed)
+    completing = sum((latency.completion_ns or 0.0) * latency.ops for latency in timed)
+    one_each = profile.threads is not None and profile.in_flight == profile.threads
+    return one_each and completing < (1 - _MIN_SUBMISSION_RATIO) * total
 
 
 def depth_not_reached_remark(name: str, profile: LoadProfile, processes: int, levels: Mapping[int, float]) -> Remark:

@@ -25,7 +25,7 @@ from sanpath_collectors.fio.status import Status
 from sanpath_collectors.fio.truncated_document import parse_complete_jobs
 
 _BYTE_ORDER_MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
-_LINES = re.compile(r"[\r\n]+")
+_LINES = re.compile(r"\r\n?|\n")
 _KEY = re.compile(r'"(?:fio version|jobs|client_stats)"\s{0,8}:')
 """What only a document of fio has: another brace that is never closed, as in notes, hides no text after it."""
 _WARNINGS_PER_CODE = 3
@@ -34,9 +34,11 @@ _WARNINGS_PER_CODE = 3
 _FIRST_LINES = re.compile(
     r'\{\s*"fio version"\s*:|^(?:<[^>]+> )?[345];(?:fio-)?\d+\.\d[^;]*;|^.+: \(groupid=\d+, jobs=\d+\): err=|'
     r"^.+: \(g=\d+\): rw=\w+, bs=|^fio: pid=\d+, err=\d+/|^\S+: verify failed at file |"
-    r"^[ \t]*(?:read|write|mixed) ?: (?:IOPS=[\d.]+k?, BW=|io=[\d.,]+[kKMG]? ?B?, bw=)",
+    r"^[ \t]*(?:read|write|mixed) ?: (?:IOPS=[\d.]+k?, BW=|io=[\d.,]+[kKMGTP]? ?B?, bw=)",
     re.MULTILINE,
 )
+_CUT_FIGURES = re.compile(r"[ \t]*(?:read|write|mixed) *:|[^:]+: \(groupid=\d")
+"""The beginning of a last line after which the figures of a job are missing."""
 _ENGINES_WITHOUT_STORAGE = frozenset(("cpuio", "net", "netsplice", "rdma"))
 """Engines that burn processor time, or send data to another process of fio."""
 _FIO_ERROR = re.compile(r"(?:error|fio): (?!pid=|terminating|connected|waiting)\S.*")
@@ -67,7 +69,7 @@ class Report:
         self._run: Run | None = None
         self._pending_warnings: list[tuple[str, str]] = []
         self._has_prefixed_entry = self._interrupted = False
-        self._fio_error = ""
+        self._fio_error = self._last_line = ""
         self._warning_counts: Counter[str] = Counter()
         self._seen: set[int] = set()
 
@@ -109,6 +111,8 @@ class Report:
             reason = "copy from the line with (groupid= on; logs are read under the names that fio has given them"
             if self._has_prefixed_entry:
                 reason = "there is something in front of its lines, such as a name of a host; remove it first"
+                if _CUT_FIGURES.match(self._last_line) is not None:
+                    reason = "the text ends before the figures of its job do: copy what follows, too"
             if cut:
                 reason = "the file ends inside its first document: copy the whole file"
             elif self._fio_error:
@@ -149,6 +153,7 @@ class Report:
 
     def _read_line(self, line: str) -> Iterator[Item]:
         status, line = None, line.replace("**", "")  # Pages print what they stress in bold type.
+        self._last_line = line if line.strip() else self._last_line
         if terse.LINE.match(line):
             if self._form in (None, "terse") and (status := self._terse.read_line(line)) is not None:
                 self._form = "terse"

@@ -27,6 +27,7 @@ from sanpath_collectors.fio.job_profile import (
     Remark,
     depth_not_reached_remark,
     is_depth_unreached,
+    is_submission_the_io,
     profile_of_job,
     unified_remark,
 )
@@ -153,6 +154,8 @@ def parse_job(
     if is_depth_unreached(load_profile, processes, levels, cpu_percent, figures.in_flight):
         remarks.append(depth_not_reached_remark(name, load_profile, processes, levels))
         load_profile = replace(load_profile, in_flight=None, asked_in_flight=load_profile.in_flight)
+    if is_submission_the_io(load_profile, latencies.values()):
+        load_profile = replace(load_profile, synchronous=True)
     samples["in_flight_configured"] = load_profile.in_flight
     submitted = sum([_submitted(body) for body in bodies.values()])
     return JobStatus(

@@ -11,7 +11,8 @@ the throughput of its group tells, or the summary of the group:
 
 If all processes have one header, and the share is that of one of so many, the entries that are there stand for all.
 So they do if the slowest and the fastest process of the summary are nearly as fast. If these are not, the processes
-are not alike, whatever their headers are.
+are not alike, whatever their headers are. So they do, too, if a copy that ends within them has no share, and the run
+has one header, because all are processes of one job.
 """
 
 from __future__ import annotations
@@ -72,10 +73,13 @@ class GroupTotals:
         return max(shares, default=None)
 
 
-def add_missing(entries: Sequence[Entry], started: int | None, alike: bool, totals: GroupTotals) -> None:
+def add_missing(
+    entries: Sequence[Entry], started: int | None, totals: GroupTotals, *, alike: bool, one_job: bool
+) -> None:
     """Lets the entries of a run stand for those of their group that are missing, or remarks that these are.
 
-    `started`: number of processes of the run; None: not known. `alike`: whether all jobs of the run are.
+    `started`: number of processes of the run; None: not known. `alike`: whether all jobs of the run are. `one_job`:
+    whether all its processes are of one job.
     """
     if started is not None and sum(entry.processes for entry in entries) >= started:
         return
@@ -85,6 +89,11 @@ def add_missing(entries: Sequence[Entry], started: int | None, alike: bool, tota
         share = totals.share(members)
         is_known = share is not None
         share = share if is_known else _printed_share(members)
+        number = "one entry" if len(members) == 1 else f"{len(members)} entries"
+        if share is None and started is not None and one_job and started % printed == 0:
+            text = f"the text has {number} of a job with {started} processes: these are taken to be alike"
+            for entry in members:
+                entry.stand_for(started // printed * entry.processes, text)
         if not share or share >= _MIN_COMPLETE_RATIO:
             continue
         number_alike = totals.processes_alike(group, started if alike else None)
@@ -93,7 +102,6 @@ def add_missing(entries: Sequence[Entry], started: int | None, alike: bool, tota
         # Shares that fio prints are of means over windows: alone they prove nothing.
         if not is_known and not are_alike:
             continue
-        number = "one entry" if len(members) == 1 else f"{len(members)} entries"
         missing = f"the text has {number} of group {group}, with {share:.0%} of what the group has moved"
         for entry in members:
             if are_alike and number_alike is not None and number_alike % printed == 0:

@@ -43,7 +43,7 @@ from sanpath_collectors.fio.formats.normal_entry import (
     is_end_of_figures,
 )
 from sanpath_collectors.fio.formats.normal_header import Header, Headers
-from sanpath_collectors.fio.formats.wrapped_lines import WrappedLines, separate_figures
+from sanpath_collectors.fio.formats.wrapped_lines import WrappedLines, separate_entry, separate_figures
 from sanpath_collectors.fio.options import positive_count
 from sanpath_collectors.fio.parse import disk_values
 from sanpath_collectors.fio.phases import split_phases
@@ -94,9 +94,9 @@ class NormalText:
     def read_line(self, line: str) -> Status | None:
         """Reads a line. Returns the previous status if this line begins the next one, else None."""
         completed = None
-        for joined in self._broken.join(line):
-            in_entry = (self._entries and not self._ended) or "(groupid=" in joined
-            for part in separate_figures(joined) if in_entry else (joined,):
+        for whole in (joined for each in separate_entry(line) for joined in self._broken.join(each)):
+            in_entry = (self._entries and not self._ended) or "(groupid=" in whole
+            for part in separate_figures(whole) if in_entry else (whole,):
                 completed = self._read_joined(part) or completed
         return completed
 
@@ -150,7 +150,8 @@ class NormalText:
         complete = complete or [entry for entry in self._entries if entry.has_run]
         entries = [entry for entry in complete if entry.name != ALL_CLIENTS] or complete
         if not self._clients:
-            add_missing(entries, self._started, self._headers.are_alike, self._totals)
+            alike, one_job = self._headers.are_alike, len(self._headers) == 1
+            add_missing(entries, self._started, self._totals, alike=alike, one_job=one_job)
         disks, self._disks = self._disks, {}
         self._entries, self._ended, self._processes, self._totals = [], False, None, GroupTotals()
         self._known, self._printed_us = set(), {}

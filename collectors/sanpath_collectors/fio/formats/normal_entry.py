@@ -44,6 +44,7 @@ from sanpath_collectors.fio.job_profile import (
     Remark,
     depth_not_reached_remark,
     is_depth_unreached,
+    is_submission_the_io,
     latency_target_remark,
     unified_remark,
 )
@@ -300,6 +301,8 @@ class Entry:
             remarks += [flushes_between_remark(name)] if between else []
         if unreached:
             load_profile = replace(load_profile, in_flight=None, asked_in_flight=load_profile.in_flight)
+        if is_submission_the_io(load_profile, latencies.values()):
+            load_profile = replace(load_profile, synchronous=True)
         if trims:
             remarks.append(("trims", f"{name} has trimmed {trims:,} times; trims are not read"))
         options = {"rw": jobs.distinct[0].rw, "ioengine": jobs.distinct[0].engine} if jobs.number == 1 else {}

@@ -12,6 +12,11 @@ Figures of a job that came into the line before are separated from it:
 job: (groupid=0, jobs=1): err= 0: pid=7: Mon Jun 15 21:10:40
 2026 write: IOPS=500, BW=2000KiB/s (2048kB/s)(39.1MiB/20000msec); 0 zone
 resets lat (usec): min=1, max=9, avg=2.00, stdev= 1.00
+
+So they are where a page has lost the ends of lines, with or without a space for each. Then the entry of a job is
+separated from the header and the progress in front of it, too:
+
+$ fio --rw=write job: (g=0): rw=write, ... iodepth=1 fio-3.7 job: (groupid=0, jobs=1): err= 0: ... 2026write: IOPS=500
 """
 
 from __future__ import annotations
@@ -22,13 +27,20 @@ _MAX_CHARACTERS, _MAX_PARTS = 8192, 64
 """Largest number of characters and parts of a joined line. Nobody types longer commands."""
 _COMMAND = re.compile(r"\bfio\s+(?:-|\\)")
 _OPTION = re.compile(r"\s*--?[a-z]")
-_FIGURES = re.compile(
-    r"(?<=[^\s:\]|>])[ \t]+(?=(?:read|write|mixed)\s*:\s+(?:IOPS|io)=|[cs]?lat \((?:nsec|usec|msec|sec)\)\s*: |"
-    r"clat percentiles \(|bw \(|iops\s+: min=|cpu\s+: usr=|IO depths\s+: 1=|submit\s+: 0=|complete\s*: 0=|"
-    r"issued[^:]{0,12}: total=|latency\s+: target=)"
+_BEGIN = (
+    r"(?:(?:read|write|mixed)\s*:\s+(?:IOPS|io)=|[cs]?lat \((?:nsec|usec|msec|sec)\)\s*: |clat percentiles \(|bw \(|"
+    r"iops\s+: min=|cpu\s+: usr=|IO depths\s+: 1=|submit\s+: 0=|complete\s*: 0=|issued[^:]{0,12}: total=|"
+    r"latency\s+: target=|Run status group \d|Disk stats \(read/write\):)"
 )
-"""What stands in front of the figures of a job within a line. fio begins a line with each of them. After a delimiter
-they are behind a prefix, such as the name of a host."""
+"""The beginnings of the lines of a job's figures, and of those after them."""
+_FIGURES = re.compile(
+    rf"(?<=[^\s:\]|>])[ \t]+(?={_BEGIN})|(?<=[\d)%\]])(?={_BEGIN})|(?<=zone resets)(?=[cs]?lat \()|"
+    r"(?<=msec)(?=Disk stats \()|(?<=sec\):)(?=[ \t]*\|)|(?<=\(all jobs\):)(?=[ \t]*(?:READ|WRITE):)|"
+    r"(?<=Disk stats \(read/write\):)(?=[ \t]*\S)"
+)
+"""What stands in front of the figures of a job within a line: space, or nothing where the end of a line was lost.
+After a delimiter and a space they are behind a prefix, such as the name of a host."""
+_ENTRY = re.compile(r"[ \t]+(?=\S{1,255}: \(g(?:roupid)?=\d)|[ \t]+(?=fio-\d+\.\d+ |Starting \d)")
 _LATENCY = re.compile(r"(?:\blat|\bclat|\bslat|\bbw) \([^)]*\)\s*: min=(?!.*stdev=)")
 _REST_OF_LATENCY = re.compile(r"\s*(?:(?:max|avg|per|stdev|samples)=|[\d.]+)")
 _TOTALS = re.compile(r"\b(?:read|write|mixed)\s*:(?: IOPS=(?!.*msec\))|\s*$)")
@@ -49,6 +61,8 @@ class WrappedLines:
         [[], [], ['$ fio --rw=read  --bs=4k', 'fio-3.1']]
         """
         done, parts = [], 1
+        if self._held and not line.strip() and not _ends_at_blank_line(self._held):
+            return []
         if self._held:
             continuation = _continuation(self._held, line)
             if continuation is None:
@@ -58,6 +72,11 @@ class WrappedLines:
         may_continue = parts < _MAX_PARTS and len(line) < _MAX_CHARACTERS and _may_continue(line)
         self._held, self._parts = (line, parts) if may_continue else ("", 0)
         return done if may_continue else [*done, line]
+
+
+def _ends_at_blank_line(held: str) -> bool:
+    """Whether a blank line ends what was kept: a command. Mail programs put blank lines between others."""
+    return _COMMAND.search(held) is not None and not held.rstrip().endswith("\\")
 
 
 def _may_continue(line: str) -> bool:
@@ -83,6 +102,17 @@ def _continuation(held: str, line: str) -> str | None:
     else:
         continues = _OPTION.match(line) is not None
     return line.strip() if continues else None
+
+
+def separate_entry(line: str) -> list[str]:
+    """A line in which the entry of a job follows its header as the lines that fio printed. Other lines as they are.
+
+    >>> separate_entry("a: (g=0): rw=read, iodepth=1 fio-3.7 Starting 1 process a: (groupid=0, jobs=1): err= 0")
+    ['a: (g=0): rw=read, iodepth=1', 'fio-3.7', 'Starting 1 process', 'a: (groupid=0, jobs=1): err= 0']
+    """
+    if "(g=" not in line or "(groupid=" not in line:
+        return [line]
+    return [part.rstrip() for part in _ENTRY.split(line.replace(" \\ > ", " "))]
 
 
 def separate_figures(line: str) -> list[str]:
