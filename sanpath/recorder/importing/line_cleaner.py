@@ -83,7 +83,7 @@ class LineCleaner:
         self.removed_prefix = ""
         self._colour = _COLOUR if _COLOUR.search(head) else None
         lines = [line for line in self._remove_colour(head).splitlines() if line.strip()]
-        self._code = _CODE_LINE if sum(map(bool, map(_CODE_LINE.match, lines))) >= _MIN_LINES else None
+        self._code = _CODE_LINE if any(map(_CODE_LINE.match, lines)) else None
         self._prefix = _QUOTES if _has_quotation(lines) else None
         if self._prefix is None and len(lines) >= _MIN_LINES:
             # The last line may be cut.

@@ -12,6 +12,7 @@ _SAR_DATA = re.compile(rb"[\x71\x96]\xd5[\x60-\x7f]\x21|\xd5[\x71\x96]\x21[\x60-
 _NOT_READ = "sanpath does not read it"
 _SADF = "sar -u -d -n DEV -f FILE prints what sanpath reads of the same data"
 _BY_HAND = f"{_NOT_READ}; enter its figures by hand (sanpath collectors show figures)"
+_PAGE = "copy what the browser shows of it, or enter its figures by hand (sanpath collectors show figures)"
 _PROMETHEUS = "sanpath import prometheus reads what a server collected during the test"
 _BY_DEVICE = f"{_NOT_READ}; iostat -xty 1 -o JSON has each device"
 _LIVE_HOST = f"{_NOT_READ}; the source linux_host does, live"
@@ -103,6 +104,11 @@ _TEXTS = (
         _BY_HAND,
     ),
     (
+        r"(?:.* )?(?:await|avgqu-sz|aqu-sz) +(?:\S+ +){0,9}%util +\S+ .*\d",
+        "a report of iostat or sar without the ends of its lines",
+        "copy it as the terminal shows it",
+    ),
+    (
         r"Timestamp +CounterSamples",
         "what Get-Counter prints on the screen",
         r'typeperf "\PhysicalDisk(*)\*" -si 1 -o disks.csv writes a log that sanpath reads',
@@ -143,6 +149,11 @@ _TEXTS = (
         "import the lines of its jobs with it, which have block sizes, I/Os and latencies",
     ),
     (
+        r"\S{1,255}:[ \t]*(?:read|write) *: (?:io=|IOPS=)\d",
+        "a selection of lines of fio's output",
+        "import all of the output: the other lines have block sizes, outstanding I/Os and latencies",
+    ),
+    (
         r"rd=\w+,(?:wd|fwd)=",
         "a parameter file of vdbench, and not its result",
         "import flatfile.html of its output folder",
@@ -158,9 +169,13 @@ _TEXTS = (
         "a page of vdbench without the figures of a load",
         "import flatfile.html of the same folder",
     ),
-    (r"FIO test results:|FIO version - fio", "a result of kubestr", "kubestr fio -o json prints what sanpath reads"),
     (
-        r"FIO Benchmark Summary|= Dbench Summary =",
+        r"FIO test results:|FIO version - fio|JobName: \w+\n +blocksize=\w+ filesize=",
+        "a result of kubestr",
+        "kubestr fio -o json prints what sanpath reads",
+    ),
+    (
+        r"FIO Benchmark (?:Compar\w{1,9} )?Summary|= Dbench Summary =",
         "a summary of kbench or dbench",
         "import the output of fio behind it",
     ),
@@ -175,7 +190,12 @@ _TEXTS = (
     (r"Windows System Assessment Tool", "a result of winsat", _BY_HAND),
     (r'[ \t]*"tick_rate": \d', "what SPDK's bdev_get_iostat prints", _BY_HAND),
     (r"AS SSD Benchmark \d", "a result of AS SSD", _BY_HAND),
-    (r" ?Device Information +: +(?:runtime\(s\) +)?IOPS ", "a result of SPDK's perf or bdevperf", _BY_HAND),
+    (
+        r" ?Device Information +: +(?:runtime\(s\) +)?IOPS |Starting SPDK v\d",
+        "a result of SPDK's perf or bdevperf",
+        _BY_HAND,
+    ),
+    (r"bench +type \w+ io_size \d", "a result of rbd bench", _BY_HAND),
     (r"Maintaining \d+ concurrent \w+ of |Total (?:writes|reads) made: ", "a result of rados bench", _BY_HAND),
     (r" Timing (?:cached|buffered|O_DIRECT)", "a result of hdparm", _BY_HAND),
     (r"Version +\d\.\d+\w? +-+Sequential Output-", "a result of bonnie++", _BY_HAND),
@@ -194,6 +214,7 @@ _TEXTS = (
         _NOT_READ,
     ),
     (r"(?i:<!doctype html|<html\b)", "a web page", _BY_HAND),
+    (r"(?i:[ \t]*</?(?:table|tr|td|pre|p|div|br)\b[^<>\n]{0,200}>)", "a part of a web page", _PAGE),
     (r"--- .* ioping statistics ---|\S+ \S+ (?:<<<|>>>|from) /.*: request=\d", "a result of ioping", _BY_HAND),
     (r"sysbench \d+\.\d", "a result of sysbench", _BY_HAND),
     (r"[ \t]*(?:Iozone: Performance Test of File I/O|Children see throughput for )", "a result of iozone", _BY_HAND),

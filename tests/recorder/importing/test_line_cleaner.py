@@ -153,6 +153,12 @@ def test_times_in_front_of_lines_are_no_hosts() -> None:
     assert describe_unread_file(b"".join(lines), "turbostat.txt") is None
 
 
+def test_a_single_line_of_code_loses_its_marks(tmp_path: Path) -> None:
+    path = tmp_path / "note.txt"
+    path.write_bytes(b"what `fio` printed:\n\n`3;fio-3.33;a;0;0;9`\n")
+    assert b"".join(ImportedFile(path).chunks()) == b"what `fio` printed:\n\n3;fio-3.33;a;0;0;9\n"
+
+
 def test_code_in_other_lines_keeps_its_marks(tmp_path: Path) -> None:
     """A name, or an expression, is part of a line that is no code as a whole."""
     other = b"job `date`: (g=0): rw=read\n2 **`x`** 3\nend of `code\n"

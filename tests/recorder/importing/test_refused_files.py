@@ -131,6 +131,25 @@ def test_files_that_are_refused_for_the_same_reason_are_one_line(tmp_path: Path)
         (b"<title>Vdbench a/logfile.html</title><pre>\n", "is a page of vdbench without the figures of a load"),
         (b"Device Information        :       IOPS      MiB/s\n", "is a result of SPDK's perf or bdevperf: sanpath"),
         (b"Maintaining 16 concurrent writes of 4194304 bytes\n", "is a result of rados bench: sanpath does not"),
+        (
+            b"FIO Benchmark Comparsion Summary\nFor: a vs b\n",
+            "is a summary of kbench or dbench: import the output of",
+        ),
+        (b"JobName: r\n  blocksize=4K filesize=2G\nread:\n", "is a result of kubestr: kubestr fio -o json prints"),
+        (
+            b"$ ./perf -q 9\nStarting SPDK v24.01 / DPDK 23.11\n",
+            "is a result of SPDK's perf or bdevperf: sanpath does",
+        ),
+        (b"bench  type write io_size 4096 io_threads 16\n", "is a result of rbd bench: sanpath does not read it"),
+        (b"<table>\n <tr>\n <td>IOs/sec: 9<br>\n", "is a part of a web page: copy what the browser shows of it"),
+        (
+            b"a.log:  read : io=1MB, iops=9\nb.log:  read : io=1MB, iops=8\n",
+            "is a selection of lines of fio's output: import all of the output",
+        ),
+        (
+            b"$ sar -d 9 1 05:26:55 PM DEV tps avgqu-sz await svctm %util 05:27:04 PM dev8-0 7.55 3.9 4.6 0.03 9.8\n",
+            "is a report of iostat or sar without the ends of its lines: copy it as the terminal shows it",
+        ),
         (b"Elapsed time- 30s\nFIO test results:\n", "is a result of kubestr: kubestr fio -o json prints what"),
         (b"=====\nFIO Benchmark Summary\nFor: a\n", "is a summary of kbench or dbench: import the output of fio"),
         (b"<!DOCTYPE html>\n<html>\n", "is a web page: sanpath does not read it; enter its figures by hand"),
