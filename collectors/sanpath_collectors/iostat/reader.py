@@ -114,8 +114,10 @@ class IostatResult(ResultReader):
         if self._form is not None:
             yield from self._warn_all(self._form.remarks)
         if not self._has_samples:
+            cut = self._form.remarks.get("damaged-line") if self._form is not None else None
+            reason = f"{cut}; copy whole lines" if cut else _ADVICE
             raise CollectorError(
-                Failure.UNREADABLE, f"it contains no report of a block device, network port or processor: {_ADVICE}"
+                Failure.UNREADABLE, f"it contains no report of a block device, network port or processor: {reason}"
             )
         for lower, upper in self._traffic.find_parts():
             yield SourceLink("member_of", ("lun", lower), ("lun", upper), "their bytes in each interval")

@@ -199,6 +199,9 @@ class Runs:
         if run is None or run.is_copy:
             self._run = None
             return
+        if not run.interval:  # Only the averages were copied, or it is a copy of totals.html.
+            yield from self.summary(first, last, seen_us, average)
+            return
         yield from self._check_average(run, seen_us, average)
         warm_up_end = run.ends.get(first - 1)
         if not run.measuring:

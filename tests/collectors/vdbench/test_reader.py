@@ -119,6 +119,22 @@ def test_an_average_that_its_intervals_do_not_add_up_to_is_told() -> None:
     assert "average-disagrees" in warnings(wrong)
 
 
+def test_an_average_that_was_copied_without_its_intervals_is_the_figure_of_its_run() -> None:
+    items = read(
+        b"10:00:00.000 Starting RD=rd1; I/O rate: Uncontrolled MAX; elapsed=6; For loops: None\n\n"
+        b"Mar 02, 2026   interval        i/o   MB/sec   bytes   read     resp     read    write     resp     resp"
+        b" queue  cpu%  cpu%\n"
+        b"                             rate  1024**2     i/o    pct     time     resp     resp      max   stddev"
+        b" depth sys+u   sys\n"
+        b"10:00:06.000    avg_2-6     2000.0     7.81    4096 100.00    2.000    2.000    0.000     9.00    0.100"
+        b"   4.0   3.0   1.0\n"
+    )
+    loads = [row for row in rows(items) if row.table.kind == "load"]
+    assert not warnings(items)
+    assert loads[-1].values["ops_read_total"] == [10_000]
+    assert loads[-1].seen[0] - loads[0].seen[0] == 5_000_000
+
+
 def test_a_run_with_nothing_but_its_warm_up_has_no_step_and_says_so() -> None:
     items = read(flatfile(("10:00:01.000", "CET", "1", 800.0, 1.0), ("10:00:01.100", "CET", "avg_2-1", 0.0, 0.0)))
     assert warnings(items) == ["only-warm-up"]
