@@ -270,7 +270,7 @@ def _no_judgement(facts: Facts) -> tuple[str, str]:
     if not facts.loads and facts.load_windows:
         return (
             "no operations with their latency were read of a load: nothing can be judged",
-            "import a result that has both, as the JSON of fio; a log of bandwidth or of mean latencies has not",
+            "import a result that has both, as the JSON of fio or the text of DiskSpd -L; a log of bandwidth has not",
         )
     if (load := next((load for load in facts.loads if load.is_impossible), None)) is not None:
         measured, configured = count(load.in_flight_measured), count(load.in_flight_configured or 0.0)

@@ -231,3 +231,20 @@ def test_rates_that_a_page_quotes_above_whole_entries_are_no_runs(tmp_path: Path
     on_page = in_folder(tmp_path, "page", f"### Results\n{quoted}\n{command}{entry}\n### More\n{quoted}\n")
     assert len(on_page.steps) == len(alone.steps)
     assert on_page.summary.consequence == alone.summary.consequence
+
+
+def test_more_ios_of_a_synchronous_engine_are_more_processes(tmp_path: Path) -> None:
+    diagnosis = import_text(tmp_path, fio_text(ops=500, latency_us=4_000, depth=1, jobs=2, engine="psync"))
+    texts = [experiment.text for experiment in diagnosis.verdict.experiments]
+    assert "repeat the step with 4 outstanding I/Os, one for each of 4 processes" in texts
+
+
+def test_ios_that_an_engine_serves_one_after_another_saturate_nothing_together(tmp_path: Path) -> None:
+    """64 through the file cache: libaio has one of each process outside the process."""
+    command = "$ fio --name=job --rw=randread --iodepth=64 --numjobs=1 --direct={}\n"
+    text = fio_text(ops=4_000, latency_us=16_000, depth=64, levels="1=0.1%, 32=0.1%, 64=100.0%")
+    cached, direct = (
+        likelihoods(in_folder(tmp_path, option, command.format(option) + text))["concurrency_limited"]
+        for option in ("0", "1")
+    )
+    assert cached > 2 * direct

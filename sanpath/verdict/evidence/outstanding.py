@@ -29,6 +29,13 @@ def saturation_weight(table: PlaceTable, outstanding: float) -> float:
     return -log1p(served / _HALF_SATURATED_IN_FLIGHT)
 
 
+def sent_together(table: PlaceTable) -> float:
+    """Outstanding I/Os that may be below the load. An engine that serves its I/Os one after another keeps all but one
+    of each process in the process."""
+    total, row = table.facts.in_flight_in(table.load.step), table.facts.row_of(table.load)
+    return min(total, number(row, "threads") or total) if row["engine_serialises"] else total
+
+
 def idle_weight(table: PlaceTable) -> tuple[float, float]:
     """Log-likelihood ratio that a load requests no more, given how rarely its device is idle; and the share of the
     time that the device is busy. (0, 0): not known.

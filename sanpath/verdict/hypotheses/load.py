@@ -10,7 +10,7 @@ from sanpath.facts.table import number
 from sanpath.units import count, duration, iops, kibibytes, percent
 from sanpath.verdict.evidence.healthy import met_rate, rate_error, rate_in_words, requested_rate
 from sanpath.verdict.evidence.likelihoods import normal_density, round_number_weight
-from sanpath.verdict.evidence.outstanding import idle_weight, saturation_weight
+from sanpath.verdict.evidence.outstanding import idle_weight, saturation_weight, sent_together
 from sanpath.verdict.evidence.tail import tail_weight
 from sanpath.verdict.evidence.variation import held_back_ratio, slowdown_weight
 from sanpath.verdict.hypotheses.claim import Claim, Evidence, load_claim, weighed
@@ -269,7 +269,7 @@ def _concurrency(table: PlaceTable) -> Claim:
 
 
 def _saturation_evidence(table: PlaceTable) -> list[Evidence]:
-    total = table.facts.in_flight_in(table.load.step)
+    total = sent_together(table)
     words = f"{count(total)} outstanding I/Os are enough to saturate many devices"
     return weighed(saturation_weight(table, total), words)
 

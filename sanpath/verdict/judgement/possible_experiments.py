@@ -183,11 +183,13 @@ def load_steps(table: PlaceTable) -> Iterator[PossibleExperiment]:
     text = f"repeat the step with {outstanding(doubled)}{held_back}"
     if table.load.flushes_in_flight > most:
         text = "repeat the step with twice as many processes, so that their flushes overlap"
-    elif number(row := table.facts.row_of(table.load), "asked_in_flight") > most:
+    elif number(row := table.facts.row_of(table.load), "asked_in_flight") > most or row["engine_serialises"]:
         text = "repeat the step with twice as many processes, as the engine of each admits no more outstanding I/Os"
     elif (table.load.in_flight_configured or 0.0) >= doubled and row.get("rate_limited") is False:
         # Asking for fewer than before tells nothing.
         text = "repeat the step with twice as many threads, as these do not keep outstanding what they were asked for"
+    elif row["synchronous"] and number(row, "threads"):
+        text += f", one for each of {doubled} processes"
     yield PossibleExperiment(
         table,
         "more_in_flight",
