@@ -104,7 +104,7 @@ _TEXTS = (
         _BY_HAND,
     ),
     (
-        r"(?:.* )?(?:await|avgqu-sz|aqu-sz) +(?:\S+ +){0,9}%util +\S+ .*\d",
+        r"[^%\n]{0,300}\b(?:await|aqu-sz) [^%\n]{0,80}%util +[^%\n]{0,300}\d",
         "a report of iostat or sar without the ends of its lines",
         "copy it as the terminal shows it",
     ),
