@@ -10,6 +10,8 @@ from sanpath.rulebook.model import Disruption
 
 PlanPurpose = Literal["limit", "test", "risk"]
 Risk = Literal["low", "medium", "high"]
+ANY_PLATFORM = "any"
+"""The platform of a remedy that is the same everywhere."""
 
 
 @dataclass(frozen=True, slots=True)

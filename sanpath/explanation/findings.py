@@ -151,8 +151,9 @@ def _without_idle_path(tables: Mapping[str, FactTable], judgements: Sequence[Jud
 
 
 def _with_idle_path(tables: Mapping[str, FactTable], limiting: set[tuple[str, str]]) -> Iterator[str]:
-    """Links that limit while a parallel link is idle."""
-    for row in tables["link"].select(other_path_idle=True):
+    """Links of the load that limit while a parallel link is idle. A link beside its paths, such as that of a device
+    that drains slowly, is not relieved by other paths of the load."""
+    for row in tables["link"].select(other_path_idle=True, on_loaded_path=True):
         if (row["entity"], row["direction"]) in limiting:
             yield str(row["entity"])
 

@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 
 from sanpath.diagnosis.model import Verdict
-from sanpath.diagnosis.remediation_plan import PlanPurpose, PlanStep, PlanVariant, Resolved, Risk
+from sanpath.diagnosis.remediation_plan import ANY_PLATFORM, PlanPurpose, PlanStep, PlanVariant, Resolved, Risk
 from sanpath.rulebook.model import DISRUPTIONS, SEVERITIES, Disruption, Finding, Fix
 from sanpath.rulebook.remedy import PLACEHOLDER, Remedy
+from sanpath.units import join_names
 
 _PURPOSE: dict[str, PlanPurpose] = {
     "cause": "limit",
@@ -188,8 +189,8 @@ def _step(number: int, draft: _Draft, after: Sequence[int], verdict: Verdict) ->
 
 
 def _variants(fixes: Sequence[Fix]) -> tuple[PlanVariant, ...]:
-    """One variant for each platform, with the commands for all its elements. If two rules word the same action
-    differently, the first wording is used."""
+    """One variant for each platform, with the commands for all its elements; that for any platform first. If two
+    rules word the same action differently, the first wording is used."""
     by_platform: dict[str, list[Fix]] = {}
     for fix in fixes:
         for variant in fix.variants if isinstance(fix, Remedy) else (fix,):
@@ -198,7 +199,7 @@ def _variants(fixes: Sequence[Fix]) -> tuple[PlanVariant, ...]:
             is_repeated = any(variant.commands == earlier.commands for earlier in fixes_of_platform)
             if not (other_words and (is_repeated or variant.relieves is not None)):
                 fixes_of_platform.append(variant)
-    return tuple(
+    variants = (
         PlanVariant(
             platform_fixes[0].platform,
             _merged_commands([fix.commands for fix in platform_fixes], platform_fixes[0].disruption),
@@ -208,6 +209,7 @@ def _variants(fixes: Sequence[Fix]) -> tuple[PlanVariant, ...]:
         )
         for platform_fixes in map(_filled, by_platform.values())
     )
+    return tuple(sorted(variants, key=lambda variant: variant.platform != ANY_PLATFORM))
 
 
 def _filled(fixes: Sequence[Fix]) -> list[Fix]:
@@ -228,8 +230,12 @@ def _fills(commands: Sequence[str], template: Sequence[str]) -> bool:
 
 def _platform_independent(variants: Sequence[PlanVariant]) -> PlanVariant:
     """The text of a step for several platforms, without any platform's commands: nobody should type another
-    platform's."""
-    platforms = ", ".join(dict.fromkeys(variant.platform.partition(",")[0] for variant in variants))
+    platform's. A variant for any platform tells what to do; it is the first."""
+    names = list(dict.fromkeys(variant.platform.partition(",")[0] for variant in variants))
+    platforms, first = ", ".join(names), variants[0]
+    if first.platform == ANY_PLATFORM:
+        scope = f"{first.scope} The commands for {join_names(names[1:])} are under Actions."
+        return PlanVariant(platforms, (), scope, first.verify, first.undo)
     return PlanVariant(platforms, (), *("The commands for each platform are under Actions.",) * 3)
 
 

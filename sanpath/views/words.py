@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from sanpath.diagnosis.experiment import KIND_WORDS
+from sanpath.diagnosis.remediation_plan import ANY_PLATFORM
 from sanpath.facts.samples.step_samples import MIN_WINDOWS
 from sanpath.masking import printable
 from sanpath.summary.step_figures import is_slower
@@ -245,9 +246,6 @@ def plan_text(diagnosis: Diagnosis, step: PlanStep) -> str:
 
 _LOWER_CASE = ("fio", "libvirt", "vdbench")
 """Names that are lower-case even at the beginning of a sentence."""
-
-
-ANY_PLATFORM = "any"
 
 
 def platform(name: str) -> str:

@@ -68,3 +68,15 @@ def test_of_both_the_one_that_binds_is_named(
     """The reader asks for four times the bytes: the slow one binds once it takes less than a quarter of them."""
     test = alongside(READER, slow(10, "sw1/0/4", ratio))
     blamed(test, who, "sw1/0/3" if who == 9 else "sw1/0/4", rule)
+
+
+def test_paths_that_the_test_leaves_idle_do_not_relieve_a_culprit_beside_them(record: Record) -> None:
+    used = {"name": "vmhba2", "wwpn": "21:00:00:24:ff:00:00:02", "capable_gigabit": 16, "switch_port": "sw1/0/2"}
+    idle = {"name": "vmhba3", "wwpn": "21:00:00:24:ff:00:00:03", "capable_gigabit": 16, "switch_port": "sw1/0/4"}
+    policy = {"path_policy": "most_recently_used"}
+    host = {"name": "esx7", "lun_queue_depth": 128, "hbas": [used, idle], **policy}
+    paths = [{"hba": "vmhba2", "target": "CT0.FC0"}, {"hba": "vmhba3", "target": "CT1.FC0"}]
+    load = {**SHORT, "threads": [8]}
+    test = record(changed("slow-drain-host", load=load, host=host, paths=paths))
+    assert "single-path-in-use" in {finding.rule for finding in test.found.findings if finding.outcome == "hit"}
+    assert {resolved.rule for resolved in test.found.plan[0].resolves} == {"slow-drain-device"}

@@ -258,3 +258,12 @@ def test_what_is_about_the_limit_comes_before_what_is_not() -> None:
 def test_idle_paths_are_brought_into_use_once_whichever_rules_ask_for_it() -> None:
     one, other = fix("spread", relieves="idle_path"), fix("spread too", relieves="idle_path")
     assert len(remediation_plan([finding("a", one), finding("b", other, role="risk")], VERDICT)) == 1
+
+
+def test_a_variant_for_any_platform_tells_what_to_do_before_the_commands_of_others() -> None:
+    array = fix("ansible x", platform="FlashArray, with Ansible", action="Raise the limit", scope="The volume.")
+    anywhere = fix("-", commands=(), action="Raise the limit", scope="Where the array has room.", verify="It rises.")
+    (step,) = remediation_plan([finding("a", array, anywhere)], VERDICT)
+    assert step.scope == "Where the array has room. The commands for FlashArray are under Actions."
+    assert (step.commands, step.verify) == ((), "It rises.")
+    assert [variant.platform for variant in step.variants] == ["any", "FlashArray, with Ansible"]
