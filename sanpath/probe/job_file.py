@@ -63,16 +63,14 @@ def job_load(path: Path) -> JobLoad:
     return JobLoad(keys, (*(remarks if left_out else ()), *job.remarks(keys)))
 
 
-def refuse_missing_target(plan: ProbePlan, name: str) -> None:
-    """Raise UsageError for a file on this machine that fio would have to create or extend before it reads it.
+def refuse_short_target(plan: ProbePlan, name: str) -> None:
+    """Raise UsageError for a file on this machine that fio would have to extend before it reads it.
 
     That writes, and takes time and bytes that no budget counts.
     """
     if plan.hosts != (LOCAL,):
         return
     for target in map(Path, plan.target.filename):
-        if not target.exists():
-            raise UsageError(f"{name}: {target}: there is no such file or device: make it first, or give --target")
         size = plan.load.working_set_bytes
         if target.is_file() and size is not None and target.stat().st_size * plan.target.number < size:
             raise UsageError(

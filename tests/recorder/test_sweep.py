@@ -222,11 +222,19 @@ def test_another_plan_is_refused_and_so_is_a_second_sweep_at_the_same_time(
 
 
 def test_a_load_that_fails_ends_the_sweep_with_exit_code_4(tmp_path: Path, plan: Plan) -> None:
-    plan["target"] = {"filename": str(tmp_path / "there-is-none" / "data")}
-    done = swept(tmp_path, plan)
+    done = swept(tmp_path, plan | {"fio": {"no_such_option": 1}})
     assert done.returncode == 4
     assert "step 4 KiB random read, 1 outstanding: the load ended with exit code 1: see" in done.stderr
     assert [mark["outcome"] for mark in marks(tmp_path, "sweep-step")] == ["failed"]
+
+
+def test_a_target_that_is_not_there_is_a_mistake(tmp_path: Path, plan: Plan) -> None:
+    """fio would make a file of that name: below /dev in memory, until none is left."""
+    done = swept(tmp_path, plan | {"target": {"filename": str(tmp_path / "mpatha")}})
+    assert done.returncode == 2
+    assert "mpatha: there is no such file or device: make it first, or name another\n" in done.stderr
+    assert not (tmp_path / "mpatha").exists()
+    assert not (tmp_path / "r.sanpath").exists()
 
 
 def test_a_fio_that_is_not_there_is_a_mistake(tmp_path: Path, plan: Plan) -> None:

@@ -113,6 +113,7 @@ def probe(
     from sanpath.probe.experiment_steps import Finish
     from sanpath.probe.search import continue_from
     from sanpath.recorder.request import RunRequest, SweepRequest
+    from sanpath.sweep.plan import refuse_missing_target
 
     if (after is not None) + knee + bool(objective) > 1:
         raise UsageError("give one of --after, --knee and --objective")
@@ -121,10 +122,11 @@ def probe(
     if print_only:
         typer.echo("\n".join(_command_lines(plan, allow_writes)))
         return
+    refuse_missing_target(plan, plan.load.job_file or str(begin))
     if plan.load.job_file is not None:
-        from sanpath.probe.job_file import refuse_missing_target
+        from sanpath.probe.job_file import refuse_short_target
 
-        refuse_missing_target(plan, plan.load.job_file)
+        refuse_short_target(plan, plan.load.job_file)
     recorded = None if before is None or after or knee or objective else continue_from(before.verdict)
     search = recorded or _search(after, knee, objective)
     if before is not None and recorded and isinstance(finish := recorded(plan, None, Spent()), Finish):

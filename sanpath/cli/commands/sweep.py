@@ -55,12 +55,13 @@ def sweep(
     """Run every combination of a matrix step by step, and show what limits each one and where the knee is."""
     from sanpath.cli.sessions.sweep import SweepSession, recorded_progress
     from sanpath.recorder.request import RunRequest, SweepRequest
-    from sanpath.sweep.plan import load_plan
+    from sanpath.sweep.plan import load_plan, refuse_missing_target
 
     plan = load_plan(plan_file)
     if print_only:
         typer.echo("\n".join(_command_lines(plan)))
         return
+    refuse_missing_target(plan, str(plan_file))
     folder = new_recording(into)
     progress = recorded_progress(folder, plan)
     request = RunRequest(
