@@ -323,6 +323,14 @@ def test_what_is_no_recording_is_not_written_to(tmp_path: Path) -> None:
         run(file, "--into", file)
 
 
+def test_without_a_name_nothing_is_added_to_a_recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = written(tmp_path, sqlio())
+    monkeypatch.chdir(tmp_path)
+    run(file, "--at", at(0))
+    with pytest.raises(UsageError, match=rf"{file.stem}.sanpath: is there already; to add to it: --into"):
+        run(file, "--at", at(7200))
+
+
 def test_what_lies_outside_of_the_recording_is_said(tmp_path: Path) -> None:
     folder = without_load(tmp_path / "a.sanpath")
     reported = run(written(tmp_path, sqlio()), "--into", folder, "--at", at(5 + 7200))

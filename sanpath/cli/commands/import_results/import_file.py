@@ -93,7 +93,7 @@ def import_file(
             raise UsageError(f"{file}: {'is not a file' if file.exists() else 'there is no such file'}")
     if not abs(behind) <= _MAX_SECONDS:
         raise UsageError(f"--clock-behind {behind:g}: write seconds, at most {_MAX_SECONDS:,.0f}")
-    folder = into if into is not None else Path(f"{files[0].name.partition('.')[0]}.sanpath")
+    folder = into if into is not None else _new_recording(files[0])
     if isinstance(folder, Path) and folder.is_file():
         raise UsageError(f"{folder}: is a file, not a recording")
     configuration = load_config(config) if config is not None else Config(None)
@@ -108,6 +108,16 @@ def import_file(
         utc_offset=utc_offset,
         behind_seconds=behind,
     ).run(files)
+
+
+def _new_recording(file: Path) -> Path:
+    """The recording named after a file. Raises UsageError if it exists: nothing is added to one that is not named."""
+    from sanpath.errors import UsageError
+
+    folder = Path(f"{file.name.partition('.')[0]}.sanpath")
+    if folder.exists():
+        raise UsageError(f"{folder}: is there already; to add to it: --into {folder}; else name another recording")
+    return folder
 
 
 app.command("prometheus", short_help="Add what a Prometheus server collected.")(import_prometheus)
