@@ -213,6 +213,19 @@ def test_a_file_in_place_of_a_recording_is_to_be_imported(tmp_path: Path) -> Non
         assert done.stderr == "sanpath: my fio.json: is a file, not a recording: sanpath import 'my fio.json'\n"
 
 
+def test_a_packed_recording_is_to_be_unpacked(tmp_path: Path) -> None:
+    (tmp_path / "first.tgz").write_bytes(b"")
+    done = sanpath("diagnose", "first.tgz", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr == "sanpath: first.tgz: is packed: unpack it, and name the folder in it\n"
+
+
+def test_without_a_terminal_each_rule_is_one_line_with_its_whole_name(tmp_path: Path) -> None:
+    lines = sanpath("rules", "list", cwd=tmp_path).stdout.splitlines()
+    (full,) = (line for line in lines if line.split()[:1] == ["array-busy-with-others"])
+    assert full.split()[-3:] == ["information", "low", "stable"]
+
+
 def test_every_command_that_is_suggested_can_be_pasted() -> None:
     """Also where a path has spaces: a command with a path of its own is made in one place."""
     sources = [

@@ -21,14 +21,21 @@ Folder = Annotated[str, typer.Option("--rules", help="A folder with rules of you
 @app.command("list")
 def list_rules(folder: Folder = "") -> None:
     """List every rule, built in and user-defined."""
+    import sys
+
     from rich.table import Table
     from rich.text import Text
 
+    from sanpath.views.terminal_tables import as_lines
+
     rules = _rulebook(folder)
     table = Table("rule", "says", "role", "severity", "status", box=None)
+    table.columns[0].min_width = max((len(rule.id) for rule in rules), default=0)
     for rule in rules:
         table.add_row(*(Text(cell) for cell in (rule.id, rule.title, rule.role, rule.severity, rule.status)))
-    _print(table)
+    terminal = sys.stdout.isatty()
+    # Without a terminal a rule is one line, so that it can be searched for.
+    typer.echo(as_lines(table, width=None if terminal else 10_000, colour=terminal), nl=False)
     _coverage(rules)
 
 

@@ -24,6 +24,7 @@ RECORDER = "recorder"
 CONFIG = "config"
 """The source of the entities and links in sanpath.yaml. Its name for an entity takes precedence."""
 
+_PACKED = (".tar", ".tgz", ".tar.gz", ".tar.xz", ".tar.bz2", ".tar.zst", ".zip", ".7z")
 _SEGMENT = re.compile(r"^(?P<writer>[A-Za-z0-9_.]+)-(?P<first>\d{8})-(?P<last>\d{8})\.parquet$")
 _KIND = re.compile(r"[A-Za-z0-9_]{1,64}")
 """A kind of entity is also the name of a folder: longer names could not be created."""
@@ -104,6 +105,8 @@ def read_manifest(folder: Location) -> Manifest:
         manifest = Manifest.decoded(store.read("manifest.json"))
     except (FileNotFoundError, NotADirectoryError):
         if isinstance(file := location(folder), Path) and file.is_file():
+            if file.name.endswith(_PACKED):
+                raise RecordingError(f"{folder}: is packed: unpack it, and name the folder in it") from None
             raise RecordingError(f"{folder}: is a file, not a recording: {command('import', folder)}") from None
         if not store.exists():
             raise RecordingError(f"{folder}: there is no such recording") from None
