@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rich.console import RenderableType
     from rich.text import Text
 
@@ -40,8 +42,10 @@ def summary_table(checks: list[SourceCheck]) -> str:
     return _print_to_text(table)
 
 
-def first_action(checks: list[SourceCheck]) -> str:
-    """One line: that the sources are ready, or what to do first: silent sources come before slow ones."""
+def first_action(checks: list[SourceCheck], config: Path | None = None) -> str:
+    """One line: that the sources are ready, or what to do first: silent sources come before slow ones. `config`: the
+    configuration to name; None: the default."""
+    from sanpath.errors import command
     from sanpath.masking import printable
 
     for check in checks:
@@ -51,7 +55,7 @@ def first_action(checks: list[SourceCheck]) -> str:
         if not check.fits:
             slower = f"set its every_seconds to {check.slower_seconds} or more"
             return f"ready, but {printable(check.name)} would lose polls: {slower}"
-    return "ready: sanpath run -- COMMAND"
+    return f"ready: {command('run', *(('--config', config) if config else ()))} -- COMMAND"
 
 
 def _print_to_text(*lines: RenderableType) -> str:

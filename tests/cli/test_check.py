@@ -92,7 +92,20 @@ def test_for_people_each_source_is_a_block_and_the_recording_has_a_place(lab: Pa
     heading, *rows, last = result.stdout.rpartition("\n\nsource ")[2].splitlines()
     assert heading.split() == ["collector", "answers", "clock", "a", "poll", "takes", "fits"]
     assert [row.split()[:3] for row in rows] == [["sw1", "snmp_switch", "yes"], ["fa1", "flasharray", "yes"], []]
-    assert last == "ready: sanpath run -- COMMAND"
+    assert last == f"ready: sanpath run --config {lab} -- COMMAND"
+
+
+def test_a_misspelt_port_in_the_topology_is_named(lab: Path) -> None:
+    misspelt = lab.with_name("misspelt.yaml")
+    config = yaml.safe_load(lab.read_text(encoding="utf-8"))
+    config["topology"]["links"] += [
+        "switch_port:sw1/fc1/77 cabled_to hba:esx7/vmhba2",
+        "switch_port:elsewhere/fc1/77 cabled_to hba:esx7/vmhba3",
+    ]
+    misspelt.write_text(yaml.safe_dump(config), encoding="utf-8")
+    assert "topology" not in run("--config", str(lab)).stderr
+    (warning,) = run("--config", str(misspelt)).stderr.splitlines()
+    assert warning.startswith("sanpath: topology: sw1 reports no switch_port:sw1/fc1/77; did you mean switch_port:")
 
 
 def test_one_silent_source_ends_with_1_and_one_line_with_its_remedy(

@@ -11,9 +11,12 @@ from sanpath.cli.check_report import first_action, source_blocks, summary_table
 from sanpath.cli.options import SourcesOption, TextOrJson
 
 if TYPE_CHECKING:
-    from sanpath.recorder.check import SourceCheck
+    from sanpath.config import Config
+    from sanpath.recorder.check import SourceCheck, SourcedInventory
 
 SCHEMA = "sanpath.check/1"
+_REPORTED = ("switch_port", "array_port", "volume")
+"""Kinds of which a source reports all."""
 
 
 def check(
@@ -29,12 +32,34 @@ def check(
 
     configuration = load_config(config)
     if not configuration.sources:
-        raise UsageError("no source to check: name some in sanpath.yaml (`sanpath init` asks for them)")
-    checks = asyncio.run(check_all(configuration.sources))
-    typer.echo(as_json(checks) if form is TextOrJson.json else as_text(checks), nl=False)
-    for warning in configuration.warnings:
+        raise UsageError(
+            f"no source to check: name some in {config or 'sanpath.yaml'} (`sanpath init` asks for them)"
+        )
+    inventory: SourcedInventory = []
+    checks = asyncio.run(check_all(configuration.sources, inventory))
+    typer.echo(as_json(checks) if form is TextOrJson.json else as_text(checks, config), nl=False)
+    for warning in (*configuration.warnings, *_unknown_ports(configuration, inventory)):
         typer.echo(f"sanpath: {warning}", err=True)
     raise typer.Exit(0 if all(result.answers for result in checks) else 1)
+
+
+def _unknown_ports(configuration: Config, inventory: SourcedInventory) -> list[str]:
+    """A sentence for each port or volume in the topology section that its source, which reports others, does not
+    report: a misspelt one would silently end the path."""
+    from sanpath.topology.resolve import resolve
+    from sanpath.yaml_document import suggestion
+
+    topology = resolve(inventory)
+    things = {(thing.kind, thing.local_id) for thing in configuration.entities}
+    ends = dict.fromkeys(end for link in configuration.links for end in (link.from_end, link.to_end))
+    sentences = []
+    for kind, name in (end for end in ends if end[0] in _REPORTED and end not in things):
+        source = name.partition("/")[0]
+        reported = [thing.id for thing in topology.of_kind(kind) if thing.id.startswith(f"{kind}:{source}/")]
+        if reported and f"{kind}:{name}" not in reported:
+            hint = suggestion(f"{kind}:{name}", reported).strip()
+            sentences.append(f"topology: {source} reports no {kind}:{name}{hint and f'; {hint}'}")
+    return sentences
 
 
 def as_json(checks: list[SourceCheck]) -> str:
@@ -51,13 +76,13 @@ def as_json(checks: list[SourceCheck]) -> str:
     return json.dumps(document, indent=2) + "\n"
 
 
-def as_text(checks: list[SourceCheck]) -> str:
+def as_text(checks: list[SourceCheck], config: Path | None = None) -> str:
     """For a terminal: a block per source, the folder for recordings, a table, and "ready" or what to do first."""
     folder, free_bytes = _recordings()
     free = f"{free_bytes / 1e9:,.1f} GB"
     return (
         f"{source_blocks(checks)}Recordings go to {folder}, which has {free} free.\n\n"
-        f"{summary_table(checks)}\n{first_action(checks)}\n"
+        f"{summary_table(checks)}\n{first_action(checks, config)}\n"
     )
 
 
