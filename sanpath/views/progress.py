@@ -10,7 +10,7 @@ from sanpath.views import words
 
 if TYPE_CHECKING:
     from sanpath.diagnosis.model import Diagnosis, StepResult
-    from sanpath.pulse.model import Pulse
+    from sanpath.pulse.model import Freshness, Pulse
 
 JUDGED_WINDOWS = 4
 """A step with fewer complete windows is still ramping up: its verdict would change with each window."""
@@ -46,7 +46,15 @@ def pulse_line(pulse: Pulse, diagnosis: Diagnosis | None) -> str:
     texts += [f"LATE: {', '.join(late)}"] if late else []
     measured = [step for step in diagnosis.steps if step.directions] if diagnosis is not None else []
     texts += [f"so far {verdict(measured[-1])}"] if measured else []
-    return "sanpath: " + "; ".join([*texts, *(_failing_sources(diagnosis) if diagnosis is not None else [])])
+    if diagnosis is not None:
+        return "sanpath: " + "; ".join([*texts, *_failing_sources(diagnosis)])
+    silent = [printable(name) for name, source in pulse.ages.items() if _silent(source, pulse)]
+    return "sanpath: " + "; ".join([*texts, *([f"NO ANSWER from {', '.join(silent)}"] if silent else [])])
+
+
+def _silent(source: Freshness, pulse: Pulse) -> bool:
+    """Whether a source has not answered in the time of three polls, and in no less than the first line of a log."""
+    return source.age_seconds is None and pulse.elapsed_seconds > max(3 * source.every_seconds, 10.0)
 
 
 def step_time(pulse: Pulse) -> str:

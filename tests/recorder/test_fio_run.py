@@ -83,6 +83,8 @@ def test_a_fio_that_fails_is_exit_code_4_and_says_its_own(tmp_path: Path, fio: s
     assert failed.returncode == 4
     assert "sanpath: the load command ended with exit code 1" in failed.stderr
     assert f"fio: un{'recognized' if arguments == ['--nosuch'] else 'able to open'}" in failed.stderr
+    if arguments == ["nofile.fio"]:  # Below the report, where it can be seen.
+        assert failed.stderr.endswith("exit code 1: fio: unable to open 'nofile.fio' job file\n")
 
 
 def test_the_load_runs_on_this_machine_when_nobody_says_otherwise(folder: Path, diagnosis: dict[str, Any]) -> None:

@@ -18,11 +18,15 @@ from sanpath.cli.sessions import live
 from sanpath.cli.sessions.exporter import serve_metrics
 from sanpath.cli.sessions.recorder_process import Screen, record
 from sanpath.errors import UsageError, command
+from sanpath.masking import printable
 from sanpath.recorder.control import UNWRITTEN
 from sanpath.recording.storage.store import Location, store_at
 
 PEERS_SECONDS = 15.0
 """How long to wait for other recorders: they check every few seconds whether the load has ended."""
+
+_ERROR_CHARACTERS = 300
+"""The most that is repeated of a line of the load: a few lines of a terminal."""
 
 if TYPE_CHECKING:
     from sanpath.diagnosis.model import Diagnosis
@@ -127,8 +131,16 @@ class Session:
 
     def _exit_code(self, diagnosis: Diagnosis, interrupted: bool) -> int:
         if diagnosis.run.load_exit_code and not interrupted:
-            print(f"sanpath: the load command ended with exit code {diagnosis.run.load_exit_code}", file=sys.stderr)
+            code, why = diagnosis.run.load_exit_code, self._last_error()
+            print(f"sanpath: the load command ended with exit code {code}{why and f': {why}'}", file=sys.stderr)
         return exit_code(diagnosis, self._fail_on, interrupted)
+
+    def _last_error(self) -> str:
+        """The last line that the load wrote to standard error; "": none, or the recording is in an object store. The
+        line itself has scrolled away above the report."""
+        files = sorted(self._folder.glob("load/*/errors")) if isinstance(self._folder, Path) else []
+        lines = [line for file in files for line in file.read_text("utf-8", "replace").splitlines() if line.strip()]
+        return printable(lines[-1].strip())[:_ERROR_CHARACTERS] if lines else ""
 
     def _rendered(self, diagnosis: Diagnosis, form: Format) -> str:
         return render_diagnosis(diagnosis, form, self._folder)

@@ -18,7 +18,7 @@ import pytest
 
 from sanpath.diagnosis.experiment import VerdictKind
 from sanpath.model import Event
-from sanpath.pulse.model import Pulse
+from sanpath.pulse.model import Freshness, Pulse
 from sanpath.pulse.newest import Newest
 from sanpath.pulse.pulses import Pulses
 from sanpath.pulse.viewer import Viewer
@@ -138,6 +138,12 @@ def test_a_line_says_what_happens_now_and_what_limits_by_the_last_verdict() -> N
     )
     assert "so far" not in pulse_line(PULSE, None)
     assert "no load has reported I/O yet" in pulse_line(Pulse(5.0), None)
+
+
+def test_a_source_that_never_answered_is_named_before_the_first_verdict() -> None:
+    ages = {"sw1": Freshness(5.0, None, late=False), "fa1": Freshness(5.0, 2.0, late=False)}
+    assert "NO ANSWER" not in pulse_line(Pulse(14.0, ages=ages), None)
+    assert pulse_line(Pulse(16.0, ages=ages), None).endswith("; NO ANSWER from sw1")
 
 
 def test_between_two_steps_a_line_names_the_last_and_leaves_out_what_its_links_carried() -> None:
