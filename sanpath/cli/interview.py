@@ -123,7 +123,8 @@ class Interview:
             if before is None or typer.confirm(f"  change {key.name}?", default=True):
                 settings[key.name] = secrets.reference(settings["name"], key.name)
             return
-        optional = "" if key.required else f", such as {key.example}; Enter: none"
+        example = f", such as {key.example}" if key.example else ""
+        optional = "" if key.required else f"{example}; Enter: {key.default or 'none'}"
         default = None if key.required and before is None else str(before or "")
         answer = typer.prompt(f"  {key.name}{optional}", default, show_default=bool(before))
         if answer:

@@ -346,7 +346,7 @@ def judging_lines(diagnosis: Diagnosis) -> list[str]:
                 f"{suppression.reason}"
             )
             lines += [f"suppressed: {finding.summary}" for finding in suppression.findings]
-    return lines + [f"rule file left out: {' '.join(mistake.split())}" for mistake in judging.refused]
+    return lines + [f"rule file left out: {' '.join(mistake.splitlines()[0].split())}" for mistake in judging.refused]
 
 
 def next_text(diagnosis: Diagnosis) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -104,8 +105,9 @@ class Recorder:
                 pipe.flush()
         except IndexError:
             return  # Everything has been sent.
-        except (BrokenPipeError, ValueError):
-            return  # The recorder has ended by itself.
+        except (BrokenPipeError, ValueError):  # The recorder has ended by itself.
+            with contextlib.suppress(OSError):  # Or Python would try to send the rest at its exit, and report that.
+                pipe.close()
 
 
 def record(

@@ -114,6 +114,8 @@ def redact(source: Location, target: Location) -> Redacted:
     except OSError as error:
         raise UsageError(f"{target}: cannot be written: {error.strerror or error}") from error
     except duckdb.Error as error:
+        if "No space left on device" in str(error):
+            raise UsageError(f"{target}: cannot be written: No space left on device") from error
         raise RecordingError(f"{source}: cannot be copied: {str(error).splitlines()[0]}") from error
     finally:
         connection.close()
