@@ -103,7 +103,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     if frames >= _MIN_EVENTS:
         # An Ethernet port also counts frames that it drops because its buffer is full.
         lost = "damaged or dropped" if table.has_ethernet else "damaged"
-        words = f"{count(frames)} {lost} frames at {entity} in {seconds:.0f} s"
+        words = f"{count(round(frames))} {lost} frames at {entity} in {seconds:.0f} s"
         most = _MAX_DAMAGE_WEIGHT
         rows = table.rows("link", direction=table.load.direction)
         if any(row["entity"] == entity and may_overflow(row) for row in rows):
@@ -115,7 +115,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         weight = event_weight(commands) if commands >= _MIN_EVENTS else _NO_ABORTS_WEIGHT
         if frames >= _MIN_EVENTS:  # Both show the same damage.
             weight = min(_MAX_CONFIRMED_WEIGHT, weight)
-        evidence.append(Evidence(f"{count(commands)} commands aborted in {seconds:.0f} s", weight))
+        evidence.append(Evidence(f"{count(round(commands))} commands aborted in {seconds:.0f} s", weight))
     yield _claim(table, entity, evidence, prior)
 
 
