@@ -7,15 +7,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar, get_args
+from typing import Annotated, Any, Literal, Self, TypeVar, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from sanpath.errors import UsageError
 from sanpath.yaml_document import read_document, unknown_key
-
-if TYPE_CHECKING:
-    from sanpath.probe.plan import ProbePlan
 
 Engine = Literal["fio", "diskspd", "vdbench"]
 ENGINES: tuple[Engine, ...] = get_args(Engine)
@@ -198,7 +195,7 @@ def mistake(error: Any, model: type[Section], sections: Mapping[str, type[Sectio
     return str(error["msg"]).removeprefix("Value error, ")
 
 
-def refuse_missing_target(plan: Plan | ProbePlan, name: str) -> None:
+def refuse_missing_target(plan: Plan, name: str) -> None:
     """Raise UsageError for a target on this machine that does not exist: fio and vdbench would make a file of that
     name, as large as the working set, below /dev in memory. Not known on another host, or behind a prefix such as
     `podman exec NAME fio`."""

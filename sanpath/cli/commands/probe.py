@@ -122,7 +122,8 @@ def probe(
     if print_only:
         typer.echo("\n".join(_command_lines(plan, allow_writes)))
         return
-    refuse_missing_target(plan, plan.load.job_file or str(begin))
+    # As if writes were allowed: the plan of a probe that only reads has a longer command.
+    refuse_missing_target(plan.sweep_plan(allow_writes=True), plan.load.job_file or str(begin))
     if plan.load.job_file is not None:
         from sanpath.probe.job_file import refuse_short_target
 
