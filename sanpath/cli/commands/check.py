@@ -50,12 +50,12 @@ def _unknown_ports(configuration: Config, inventory: SourcedInventory) -> list[s
     from sanpath.yaml_document import suggestion
 
     topology = resolve(inventory)
-    things = {(thing.kind, thing.local_id) for thing in configuration.entities}
+    named = {(entity.kind, entity.local_id) for entity in configuration.entities}
     ends = dict.fromkeys(end for link in configuration.links for end in (link.from_end, link.to_end))
     sentences = []
-    for kind, name in (end for end in ends if end[0] in _REPORTED and end not in things):
+    for kind, name in (end for end in ends if end[0] in _REPORTED and end not in named):
         source = name.partition("/")[0]
-        reported = [thing.id for thing in topology.of_kind(kind) if thing.id.startswith(f"{kind}:{source}/")]
+        reported = [entity.id for entity in topology.of_kind(kind) if entity.id.startswith(f"{kind}:{source}/")]
         if reported and f"{kind}:{name}" not in reported:
             hint = suggestion(f"{kind}:{name}", reported).strip()
             sentences.append(f"topology: {source} reports no {kind}:{name}{hint and f'; {hint}'}")
