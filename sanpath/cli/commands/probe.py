@@ -122,12 +122,6 @@ def probe(
     if print_only:
         typer.echo("\n".join(_command_lines(plan, allow_writes)))
         return
-    # As if writes were allowed: the plan of a probe that only reads has a longer command.
-    refuse_missing_target(plan.sweep_plan(allow_writes=True), plan.load.job_file or str(begin))
-    if plan.load.job_file is not None:
-        from sanpath.probe.job_file import refuse_short_target
-
-        refuse_short_target(plan, plan.load.job_file)
     recorded = None if before is None or after or knee or objective else continue_from(before.verdict)
     search = recorded or _search(after, knee, objective)
     if before is not None and recorded and isinstance(finish := recorded(plan, None, Spent()), Finish):
@@ -136,6 +130,12 @@ def probe(
         if finish.for_a_person:
             typer.echo(f"sanpath: next, to do by hand: {printable(finish.for_a_person)}", err=True)
         raise typer.Exit(exit_code(before, fail_on))
+    # As if writes were allowed: the plan of a probe that only reads has a longer command.
+    refuse_missing_target(plan.sweep_plan(allow_writes=True), plan.load.job_file or str(begin))
+    if plan.load.job_file is not None:
+        from sanpath.probe.job_file import refuse_short_target
+
+        refuse_short_target(plan, plan.load.job_file)
     sweep = SweepRequest(
         plan=plan.sweep_plan(allow_writes), file=str(begin), by_order=True, idle_seconds=plan.guard.baseline_seconds
     )
