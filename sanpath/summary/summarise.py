@@ -24,6 +24,8 @@ from sanpath.whatif.what_if import Relieved
 
 _MAX_SPREAD = 2.0
 """Largest ratio of the ends of a prediction that is worth a sentence: sanpath's own choice."""
+_MIN_TIMES = 3.0
+"""Ratio from which a gain is given as "24 times as much": a percentage of four digits has to be read twice."""
 
 
 def summary(
@@ -189,14 +191,15 @@ def _predicted_gain(diagnosis: Diagnosis, relieved: Relieved, step: StepResult |
     low, high = prediction.likely_ops_per_second or (0.0, 0.0)
     if high > _MAX_SPREAD * low or low <= (1 + FLAT) * prediction.ops_per_second:
         return None
-    gain, latency = high / prediction.ops_per_second - 1, duration(prediction.kept_in_flight / high)
+    ratio, latency = high / prediction.ops_per_second, duration(prediction.kept_in_flight / high)
+    gain = f"{count(round(ratio, 1))} times as much" if ratio >= _MIN_TIMES else f"{percent_rounded(ratio - 1)} more"
     speeds = sorted({capacity.name for capacity in relieved.change.speeds.values()})
     condition = f" if the ends support {' and '.join(speeds)}" if speeds else ""
     next_words = _next_words(diagnosis, prediction.entity or "", prediction.change)
     is_mix = step is not None and len(step.directions) > 1
     rate = f"{high:,.0f} {prediction.direction}s a second" if is_mix else iops(high)
     depth = counted(prediction.kept_in_flight, f"outstanding {prediction.direction}" if is_mix else "outstanding I/O")
-    words = f"up to {percent_rounded(gain)} more{condition}: {rate} at {latency} with {depth}; not tested"
+    words = f"up to {gain}{condition}: {rate} at {latency} with {depth}; not tested"
     return words if next_words is None else f"{words}; next limit: {next_words}"
 
 

@@ -64,18 +64,23 @@ class VdbenchReader(SelectingReader):
             yield from self._read_distributions(file, ends_us)
 
     def _read_distributions(self, file: ResultFile, ends_us: Mapping[str, int]) -> Iterator[Item]:
-        """`ends_us`: load of each run → when its step ended."""
+        """`ends_us`: load of each run → when its step ended. A file with a run that the report lacks is of another
+        test, and so may be all of it."""
         last_us = max(ends_us.values(), default=0)
         try:
-            for item in HistogramReader(self.load).read(file):
-                if not isinstance(item, Event):
-                    continue
-                if item.name == "data-warning" and item.detail.get("code") != "no-date":
-                    yield replace(item, seen=last_us)
-                elif (end_us := ends_us.get(str(item.detail.get("load")))) is not None:
-                    yield replace(item, seen=end_us)
+            events = [item for item in HistogramReader(self.load).read(file) if isinstance(item, Event)]
         except CollectorError as error:
             yield warning(last_us, "no-distribution", str(error))
+            return
+        if not {str(each.detail["load"]) for each in events if "load" in each.detail} <= ends_us.keys():
+            text = "histogram.html has runs that the report beside it lacks: it is of another test, and not read"
+            yield warning(last_us, "no-distribution", text)
+            return
+        for event in events:
+            if "load" in event.detail:
+                yield replace(event, seen=ends_us[str(event.detail["load"])])
+            elif event.detail.get("code") != "no-date":
+                yield replace(event, seen=last_us)
 
     @classmethod
     def is_read_last(cls, name: str) -> bool:

@@ -45,7 +45,7 @@ _TIME = re.compile(
 _TIME_OF_LOG = re.compile(rb"\[.*\]|.{10}T.*(?:Z|[+-]\d\d:?\d\d)|\w{3} [ \d]\d .*", re.ASCII | re.DOTALL)
 """A time in brackets, with date and zone (RFC 3339) or with the name of a month (`ts`): a log added it. Reports do
 not print such times."""
-_TIMED_REPORT = re.compile(rb" *(?:avg-cpu:|Device\b)")
+_TIMED_REPORT = re.compile(rb" *(?:avg-cpu: +%|Device:? +(?:tps|rrqm/s|r/s) )")
 """A table of iostat, which reads the time in front of it unless it has its own (-t)."""
 _OWN_TIME = re.compile(rb" *\d{1,4}\D\d\d\D\d{2,4}[ T]+\d\d:", re.ASCII)
 _LABEL = re.compile(rb"(\[[^\]\s]{1,255}\]|[\w.-]{1,255} *\|)(?: |$)")

@@ -187,7 +187,7 @@ def find_recorded_report(
             path.parent.mkdir()
             path.write_bytes(store.read(f"imports/{writer}/{name}"))
             other = _read_report(path, report.collector)
-            if other is not None and _is_same_run(report, other, has_zone=False):
+            if other is not None and _is_same_run(other, report, has_zone=False):
                 return RecordedReport(path.name, report.detail > other.detail)
     return None
 
@@ -274,8 +274,11 @@ def _increase(before: float | None, after: float | None) -> float | None:
 
 
 def _is_same_run(report: _Report, other: _Report, has_zone: bool) -> bool:
-    # Of a run that was interrupted, one report has its last step, and another only those that have ended.
-    count = min(len(report.steps), len(other.steps))
+    """Whether `other` is of the same run as `report`, and has nothing that it lacks."""
+    # Of a run that was interrupted, the detailed report has its last step, and another only those that have ended.
+    count = len(other.steps)
+    if count > len(report.steps):
+        return False
     names = [[step.name for step in each.steps[:count]] for each in (report, other)]
     if report.collector != other.collector or names[0] != names[1]:
         return False

@@ -51,7 +51,7 @@ _NEVER_EXPIRED = ("inventory", "events")
 _BEFORE_SAMPLES = ("inventory", "events")
 """Tables that a flush writes first: a reader must never see I/O of a load without the marks of its steps."""
 
-_SELECT = "SELECT {} FROM flush, (SELECT {} AS texts)"
+_SELECT = 'SELECT {} FROM flush, (SELECT {} AS "?")'
 _LIST = "from_json($1, '[\"VARCHAR\"]')"
 """The list of a segment's texts, as JSON: for texts in Python's memory DuckDB needs Python's lock, and would wait for
 it while a reader runs; before 2.0 it also looks for pandas at each of them."""
@@ -222,11 +222,12 @@ class Writer:
         segment = Segment(table, self.name, number, number)
         registered, columns = _without_masks(arrays)
         listed = _enum(texts) if len(arrays["source"]) >= _ROWS_OF_ENUM * len(texts) else _LIST
-        columns |= {name: f"texts[{name} + 1]" for name in _TEXTS & arrays.keys()}
+        columns |= {name: f'"?"[{name} + 1]' for name in _TEXTS & arrays.keys()}
         selected = ", ".join(f"{expression} AS {quoted(name)}" for name, expression in columns.items())
+        query = _SELECT.format(selected, listed)
         self._connection.register("flush", registered)
         try:
-            self._copy(self._connection, _SELECT.format(selected, listed), segment, [json.dumps(texts)])
+            self._copy(self._connection, query, segment, [json.dumps(texts, ensure_ascii=False)])
         finally:
             self._connection.unregister("flush")
         self._written[table] = number
@@ -319,7 +320,7 @@ def _without_masks(arrays: _Arrays) -> tuple[_Arrays, dict[str, str]]:
         registered[name] = np.ma.getdata(values)
         columns[name] = quoted(name)
         if isinstance(values, np.ma.MaskedArray):
-            missing = f"{name} is missing"
+            missing = f"?{name}"
             registered[missing] = np.ma.getmaskarray(values)
             columns[name] = f"if({quoted(missing)}, NULL, {quoted(name)})"
     return registered, columns

@@ -300,6 +300,15 @@ def test_the_distribution_of_a_run_belongs_to_the_end_of_its_step(run: str, is_k
     (end,) = (event for event in events if event.name == "step-end")
     found = [(event.seen, event.detail["load"]) for event in events if event.name == "latency-histogram"]
     assert found == ([(end.seen, "v/rd1")] if is_known else [])
+    assert any(event.detail.get("code") == "no-distribution" for event in events) == (not is_known)
+
+
+def test_the_distributions_of_another_test_are_left_out() -> None:
+    report = flatfile(*((f"10:00:0{n}.000", "UTC", str(n), 100.0, 1.0) for n in range(1, 5)))
+    others = distribution("Reads") + distribution("Reads", "rd2")
+    files = [Written("flatfile.html", report), Written("histogram.html", others)]
+    events = [item for item in VdbenchReader("v").read_parts(files) if isinstance(item, Event)]
+    assert not any(event.name == "latency-histogram" for event in events)
 
 
 @pytest.mark.parametrize(

@@ -182,3 +182,10 @@ def test_times_in_front_of_iostat_without_its_own_stay() -> None:
     assert LineCleaner(in_front(b"2026-01-31T14:30:05.731408215Z ", table)).changes_nothing
     other = table.replace(b"Device", b"Volume")
     assert not LineCleaner(in_front(b"2026-01-31T14:30:05.731408215Z ", other)).changes_nothing
+
+
+def test_a_line_about_a_device_makes_no_log_a_table_of_iostat(tmp_path: Path) -> None:
+    lines = [b"Device under test: /dev/sdb", *(b"job: (g=0): rw=read, line %d" % number for number in range(19))]
+    path = tmp_path / "log.txt"
+    path.write_bytes(b"".join(b"2026-01-31T14:30:%02d.170Z %s\n" % each for each in enumerate(lines)))
+    assert b"".join(ImportedFile(path).chunks()).splitlines() == lines

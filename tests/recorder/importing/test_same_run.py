@@ -228,3 +228,11 @@ def test_reports_that_differ_in_few_of_many_steps_are_of_one_run(tmp_path: Path,
 def test_totals_of_an_interrupted_run_lack_its_last_step(tmp_path: Path) -> None:
     imported(tmp_path, summary=several(summary, _RATES, _RATES), totals=several(totals, _RATES))
     assert len(sources(tmp_path)) == 1
+
+
+@pytest.mark.parametrize("intervals", [4, 40])
+def test_no_run_is_lost_that_only_the_less_detailed_report_has(tmp_path: Path, intervals: int) -> None:
+    """Copied in mid-test, the summary has the intervals of two runs, and the totals have the other two as well."""
+    runs = [(200.0, *[400.0] * (intervals - 1))] * 4
+    imported(tmp_path, summary=several(summary, *runs[:2]), totals=several(totals, *runs))
+    assert {step.name.rpartition("rd")[2] for step in judged(tmp_path).steps} >= {"9", "10", "11", "12"}

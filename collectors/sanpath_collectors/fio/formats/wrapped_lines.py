@@ -40,7 +40,7 @@ _FIGURES = re.compile(
 )
 """What stands in front of the figures of a job within a line: space, or nothing where the end of a line was lost.
 After a delimiter and a space they are behind a prefix, such as the name of a host."""
-_ENTRY = re.compile(r"[ \t]+(?=\S{1,255}: \(g(?:roupid)?=\d)|[ \t]+(?=fio-\d+\.\d+ |Starting \d)")
+_ENTRY = re.compile(r"(?<![ \t])[ \t]++(?:(?=\S{1,255}: \(g(?:roupid)?=\d)|(?=fio-\d+\.\d+ |Starting \d))")
 _LATENCY = re.compile(r"(?:\blat|\bclat|\bslat|\bbw) \([^)]*\)\s*: min=(?!.*stdev=)")
 _REST_OF_LATENCY = re.compile(r"\s*(?:(?:max|avg|per|stdev|samples)=|[\d.]+)")
 _TOTALS = re.compile(r"\b(?:read|write|mixed)\s*:(?: IOPS=(?!.*msec\))|\s*$)")
