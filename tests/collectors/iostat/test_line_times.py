@@ -4,25 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sanpath.model import Event, Rows
-from sanpath.plugin import Item
 from sanpath_collectors.iostat.reader import IostatResult
-
-TITLE = "Linux 6.1.0-13-amd64 (web1) \t03/01/2024 \t_x86_64_\t(2 CPU)\n\n"
-TABLE = "Device r/s rkB/s r_await w/s wkB/s w_await aqu-sz %util\nsda 100.00 800.00 0.50 0.00 0.00 0.00 0.05 5.00\n\n"
-
-
-def read(text: str) -> tuple[IostatResult, list[Item]]:
-    reader = IostatResult("hosts")
-    return reader, [*reader.feed(text.encode()), *reader.finish()]
-
-
-def rows(items: list[Item]) -> list[Rows]:
-    return [item for item in items if isinstance(item, Rows)]
-
-
-def codes(items: list[Item]) -> list[object]:
-    return [item.detail["code"] for item in items if isinstance(item, Event)]
+from tests.collectors.iostat.test_reader import TABLE, TITLE, codes, read, rows
 
 
 @pytest.mark.parametrize(
