@@ -6,6 +6,7 @@ import asyncio
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -222,6 +223,18 @@ def test_a_search_that_does_not_end_in_time_is_tried_less_and_less_often() -> No
     assert searches == [0, 10, 30, 70, 150]
 
 
+def start_sleeping(program: str) -> subprocess.Popen[bytes]:
+    """Start this copy of `sleep` and wait until the kernel names the process after it.
+
+    Popen returns once the parent's memory is no longer shared, which is before exec sets the process's name.
+    """
+    process = subprocess.Popen([program, "60"])
+    name = Path(f"/proc/{process.pid}/comm")
+    while name.read_text().strip() != Path(program).name:
+        time.sleep(0.001)
+    return process
+
+
 @pytest.fixture
 def limited() -> Iterator[tuple[int, str]]:
     """A real process under a real limit of version 1: its id, and the number of the block device."""
@@ -233,7 +246,7 @@ def limited() -> Iterator[tuple[int, str]]:
         pytest.skip("no block device on this machine")
     folder = BLKIO / f"sanpath-test-{os.getpid()}"
     folder.mkdir()
-    process = subprocess.Popen(["sleep", "60"])
+    process = start_sleeping("sleep")
     try:
         (folder / "blkio.throttle.read_iops_device").write_text(f"{numbers[names[0]]} 777")
         (folder / "cgroup.procs").write_text(str(process.pid))
@@ -330,7 +343,7 @@ def test_a_real_quota_of_this_machine_is_read(tmp_path: Path) -> None:
     folder.mkdir()
     # A program of this name runs nowhere else on the machine.
     program = shutil.copy(shutil.which("sleep") or "/bin/sleep", tmp_path / "of-this-test")
-    process = subprocess.Popen([program, "60"])
+    process = start_sleeping(program)
     try:
         (folder / "cpu.cfs_quota_us").write_text("25000")
         (folder / "cgroup.procs").write_text(str(process.pid))
