@@ -80,7 +80,7 @@ ClusterOption = Annotated[
 ]
 SuffixFormatOption = Annotated[
     Format | None,
-    typer.Option("--format", help="How to print the diagnosis; default: as the file's suffix says, else markdown."),
+    typer.Option("--format", help="How to print it; default: as the file's suffix says; without one, markdown."),
 ]
 OutputOption = Annotated[Path, typer.Option("--into", "-o", help="The file to write; default: standard output.")]
 STANDARD_OUTPUT = Path("-")
@@ -103,9 +103,15 @@ Recording = Annotated[
 
 
 def format_of(form: FormT | None, into: Path, default: FormT) -> FormT:
-    """The requested format, else that of the file's suffix, if there is such a format."""
-    name = _FORMATS.get(into.suffix.lower())
-    return form or next((each for each in type(default) if each == name), default)
+    """The requested format, else that of the file's suffix. Raises UsageError for a suffix of another format."""
+    from sanpath.errors import UsageError
+
+    if form is not None or not into.suffix:
+        return form or default
+    formats = {suffix: each for suffix, name in _FORMATS.items() for each in type(default) if each == name}
+    if (found := formats.get(into.suffix.lower())) is None:
+        raise UsageError(f"{into}: use one of {', '.join(formats)}, or say with --format what to write")
+    return found
 
 
 def choice(rules: Path | None, config: Path | None, policy: PolicyOf | None) -> Choice:

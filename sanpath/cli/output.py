@@ -122,10 +122,26 @@ def write(text: str, into: Path, document: str) -> None:
         typer.echo(text, nl=False)
         return
     try:
-        into.write_text(text, encoding="utf-8")
+        write_file(text, into)
     except OSError as error:
         raise UsageError(f"{into}: cannot be written: {error.strerror}") from error
     typer.echo(f"{document}: {into}")
+
+
+def write_file(text: str, into: Path) -> None:
+    """Write a file as a whole: where that fails, on a full disk for example, an older file of this name stays as it
+    was. Raises OSError."""
+    into = into.resolve()
+    if into.exists() and not into.is_file():  # A pipe or a device.
+        into.write_text(text, encoding="utf-8")
+        return
+    partial = into.with_name(f"{into.name}.partial")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(into)
+    except OSError:
+        partial.unlink(missing_ok=True)
+        raise
 
 
 def exit_code(diagnosis: Diagnosis, fail_on: FailOn, interrupted: bool = False) -> int:

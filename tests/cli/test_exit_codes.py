@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -12,8 +13,9 @@ from typer.testing import CliRunner
 
 from sanpath.cli import app
 from sanpath.cli.options import FailOn
-from sanpath.cli.output import diagnosis_of, exit_code
+from sanpath.cli.output import diagnosis_of, exit_code, write_file
 from sanpath.diagnosis.model import Diagnosis
+from sanpath.errors import UsageError
 from sanpath.model import Rows, Table
 from sanpath.recording.format import layout
 from sanpath.recording.writing.writer import Writer
@@ -66,7 +68,7 @@ def test_diagnose_ends_with_what_was_found(
         ("x.json", "{"),
         ("x.xml", "<?xml"),
         ("x.md", "#"),
-        ("x.out", "#"),
+        ("x", "#"),
     ],
 )
 def test_the_suffix_of_the_file_says_its_format(tmp_path: Path, name: str, beginning: str) -> None:
@@ -75,6 +77,29 @@ def test_the_suffix_of_the_file_says_its_format(tmp_path: Path, name: str, begin
     assert file.read_text(encoding="utf-8").lower().startswith(beginning)
     assert CliRunner().invoke(app, ["report", str(folder), "-o", str(file), "--format", "json"]).exit_code == 0
     assert file.read_text(encoding="utf-8").startswith("{"), "what is asked for comes first"
+
+
+@pytest.mark.parametrize("command", ["report", "compare"])
+def test_a_suffix_of_no_format_is_refused(tmp_path: Path, command: str) -> None:
+    folder, file = recording(tmp_path / "r.sanpath", 0), tmp_path / "x.pdf"
+    result = CliRunner().invoke(app, [command, *[str(folder)] * (2 if command == "compare" else 1), "-o", str(file)])
+    assert isinstance(result.exception, UsageError)
+    assert ".html" in str(result.exception)
+    assert not file.exists()
+
+
+def test_a_report_that_cannot_be_written_leaves_the_older_one(tmp_path: Path) -> None:
+    file = tmp_path / "x.md"
+    write_file("an older report", file)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            write_file("too long for this disk " * 1000, file)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert file.read_text() == "an older report"
+    assert [path.name for path in tmp_path.iterdir()] == ["x.md"]
 
 
 def test_the_suffix_says_the_format_of_a_comparison(tmp_path: Path) -> None:

@@ -50,7 +50,15 @@ class Proxy(ABC):
 
     def close(self) -> None:
         self._call(self._stop())
+        self._call(self._end_tasks())
         self._loop.call_soon_threadsafe(self._loop.stop)
+
+    async def _end_tasks(self) -> None:
+        """End what still serves a connection: a task that is pending when its loop is gone is reported as lost."""
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     def _call(self, work: object) -> None:
         asyncio.run_coroutine_threadsafe(work, self._loop).result(10)  # type: ignore[arg-type]

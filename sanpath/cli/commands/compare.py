@@ -54,7 +54,7 @@ def compare(
     ] = None,
     form: Annotated[
         Form | None,
-        typer.Option("--format", help="How to print the comparison; default: as the file's suffix says, else text."),
+        typer.Option("--format", help="How to print it; default: as the file's suffix says; without one, text."),
     ] = None,
     into: OutputOption = STANDARD_OUTPUT,
     rules: RulesOption = None,

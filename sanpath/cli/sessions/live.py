@@ -64,6 +64,7 @@ class Lines:
     them. The process ends with the context."""
 
     def __init__(self, folder: Location, choice: Choice) -> None:
+        self._folder = folder
         self._command = python("sanpath.views.live.plain_lines", str(folder), *choice.arguments())
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -76,8 +77,9 @@ class Lines:
                 self._process.terminate()
 
     def begin(self) -> None:
-        """Start the process if it is not running."""
+        """Name the recording and start the process, if it is not running."""
         if self._process is None:
+            print(f"sanpath: recording {self._folder}", file=sys.stderr)
             self._process = subprocess.Popen(  # noqa: S603 - our own interpreter
                 self._command,
                 stdin=subprocess.PIPE,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from sanpath.cli.options import FailOn, Format
-from sanpath.cli.output import check_choice, diagnosis_of, exit_code, render_diagnosis
+from sanpath.cli.output import check_choice, diagnosis_of, exit_code, render_diagnosis, write_file
 from sanpath.cli.sessions import live
 from sanpath.cli.sessions.exporter import serve_metrics
 from sanpath.cli.sessions.recorder_process import Screen, record
@@ -150,7 +150,7 @@ class Session:
         written = []
         for form, file in ((Format.markdown, self.report_file), (Format.html, self.report_file.with_suffix(".html"))):
             try:
-                file.write_text(self._rendered(diagnosis, form), encoding="utf-8")
+                write_file(self._rendered(diagnosis, form), file)
                 written.append(str(file))
             except OSError as error:
                 print(f"sanpath: {file}: cannot be written: {error.strerror}", file=sys.stderr)
