@@ -63,7 +63,7 @@ COMPOSES_SQL = {
     "sanpath/facts/samples/clock_offsets.py",
     "sanpath/facts/time/placement.py",
     "sanpath/facts/samples/sample_arrays.py",
-    "sanpath/recorder/importing/imported_file.py",
+    "sanpath/recorder/importing/files/imported_file.py",
     "sanpath/recording/reading/recording.py",
     "sanpath/recording/reading/sample_cache.py",
     "sanpath/recording/reading/tail.py",

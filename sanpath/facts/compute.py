@@ -6,6 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from concurrent.futures import Executor
 from dataclasses import replace
 
+from sanpath.facts.devices.block_devices import device_rows
+from sanpath.facts.devices.device_series import with_device_series
+from sanpath.facts.devices.multipath import multipath_rows
+from sanpath.facts.devices.plane_rows import plane_rows
+from sanpath.facts.devices.queue_depths import set_depths
+from sanpath.facts.devices.split_joint_latency import split_by_devices
 from sanpath.facts.fabric.link_measures import with_saturation
 from sanpath.facts.fabric.links import link_rows
 from sanpath.facts.fabric.neighbours import with_neighbour_facts
@@ -15,15 +21,9 @@ from sanpath.facts.facts import Facts, Samples
 from sanpath.facts.figures.comparison import figure_comparisons, figure_rows
 from sanpath.facts.figures.manual_figures import manual_figures
 from sanpath.facts.figures.measured import Measurements
-from sanpath.facts.host.block_devices import device_rows
 from sanpath.facts.host.control_groups import control_group_rows
-from sanpath.facts.host.device_series import with_device_series
 from sanpath.facts.host.machines import host_rows, initiator_rows
-from sanpath.facts.host.multipath import multipath_rows
-from sanpath.facts.host.plane_rows import plane_rows
 from sanpath.facts.host.port_units import correct_port_units
-from sanpath.facts.host.queue_depths import set_depths
-from sanpath.facts.host.split_joint_latency import split_by_devices
 from sanpath.facts.host.tested_machines import under_test
 from sanpath.facts.host.virtual_disks import virtual_disk_rows
 from sanpath.facts.host.vm_placement import VmPlacement, vm_placements

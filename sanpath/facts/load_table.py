@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import isclose
 from operator import attrgetter
 
+from sanpath.facts.devices.device_share import carried_ratio, device_share
+from sanpath.facts.devices.planes import devices_of_load, planes_of
 from sanpath.facts.fabric.load_shares import IN_USE
 from sanpath.facts.host.cpu_quotas import cpu_quota_facts
-from sanpath.facts.host.device_share import carried_ratio, device_share
-from sanpath.facts.host.planes import devices_of_load, planes_of
 from sanpath.facts.host.tested_machines import (
     UnderTest,
     busiest_utilisation,

@@ -17,7 +17,7 @@ import yaml
 
 from sanpath import registry
 from sanpath.plugin import CollectorError, Event, Item, ResultReader, Rows
-from sanpath.recorder.importing.imported_file import ImportedFile
+from sanpath.recorder.importing.files.imported_file import ImportedFile
 from tests.collectors.test_cases import as_data, as_text
 
 CASES = sorted(path.parent for path in Path(__file__).parent.glob("*/*/import.yaml"))

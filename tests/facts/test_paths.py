@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sanpath.facts.compute import compute
-from sanpath.facts.host import multipath
+from sanpath.facts.devices import multipath
 from sanpath.facts.host.tested_machines import UnderTest
 from sanpath.facts.table import FactRow
 from sanpath.model import Column, Scalar, Table

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sanpath.facts.host import planes
-from sanpath.facts.host.plane_rows import plane_rows
-from sanpath.facts.host.planes import devices_of_load, parallel_devices, planes_of, with_latency_of_direction
+from sanpath.facts.devices import planes
+from sanpath.facts.devices.plane_rows import plane_rows
+from sanpath.facts.devices.planes import devices_of_load, parallel_devices, planes_of, with_latency_of_direction
 from sanpath.facts.load.host_loads import host_loads
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.samples.step_samples import StepSamples

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sanpath.facts.host.queue_depths import requests_held, virtqueue_slots, with_command_windows
+from sanpath.facts.devices.queue_depths import requests_held, virtqueue_slots, with_command_windows
 from sanpath.model import Scalar, SourceEntity, SourceLink
 from sanpath.topology.resolve import resolve
 from sanpath.topology.topology import Topology

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sanpath.diagnosis.model import Diagnosis
-from sanpath.facts.host.planes import planes_of
+from sanpath.facts.devices.planes import planes_of
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.storage.load_volumes import parts_at_array
 from sanpath.facts.table import FactTable, number

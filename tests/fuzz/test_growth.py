@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from sanpath.recorder.importing.unread_files import describe_unread_file
+from sanpath.recorder.importing.files.unread_files import describe_unread_file
 from tests.fuzz.growth import MEMORY_SIZE, MOST, growth
 from tests.fuzz.shapes import shapes
 from tests.fuzz.target import Target

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from sanpath.cli import app
 from sanpath.errors import SanpathError, UsageError
 from sanpath.model import SourceEntity
-from sanpath.recorder.importing.imported_file import ImportedFile
+from sanpath.recorder.importing.files.imported_file import ImportedFile
 from sanpath.recording.format import rows
 from sanpath.recording.reading.recording import Recording
 from sanpath.recording.storage.checksum import OPTION, seal

@@ -7,8 +7,8 @@ from ipaddress import ip_address
 
 from sanpath.model import Scalar
 from sanpath.plugin import Event, LoadProfile, SourceEntity, SourceLink, warning
-from sanpath_collectors.fio.options import combined_profile, named_devices, rbd_image, target_addresses
-from sanpath_collectors.fio.status import JobStatus, Status
+from sanpath_collectors.fio.jobs.options import combined_profile, named_devices, rbd_image, target_addresses
+from sanpath_collectors.fio.jobs.status import JobStatus, Status
 
 
 class Inventory:

@@ -9,10 +9,10 @@ from typing import Literal
 from sanpath.errors import UsageError
 from sanpath.plugin import Event, Item, LoadReader, Rows, WrappedCommand
 from sanpath_collectors.fio.documents import Documents
-from sanpath_collectors.fio.groups import Group, error_warnings, histogram_events, load_step, step_number
 from sanpath_collectors.fio.inventory import Inventory
+from sanpath_collectors.fio.jobs.groups import Group, error_warnings, histogram_events, load_step, step_number
+from sanpath_collectors.fio.jobs.status import JobStatus, Number, Status
 from sanpath_collectors.fio.parse import parse_status
-from sanpath_collectors.fio.status import JobStatus, Number, Status
 from sanpath_collectors.fio.tables import LOAD, LUN, rows, zeros
 
 LOCAL_ID = "fio"

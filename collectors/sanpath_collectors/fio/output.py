@@ -19,9 +19,9 @@ from sanpath_collectors.fio.formats import client, terse
 from sanpath_collectors.fio.formats.normal import NormalText
 from sanpath_collectors.fio.formats.normal_entry import Entry, has_direction_totals
 from sanpath_collectors.fio.inventory import Inventory
+from sanpath_collectors.fio.jobs.status import Status
 from sanpath_collectors.fio.parse import parse_status
 from sanpath_collectors.fio.printed_run import LoadIds, Run
-from sanpath_collectors.fio.status import Status
 from sanpath_collectors.fio.truncated_document import parse_complete_jobs
 
 _BYTE_ORDER_MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}

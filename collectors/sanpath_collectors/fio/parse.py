@@ -20,9 +20,9 @@ from typing import Any
 
 from sanpath.model import DIRECTIONS, Direction
 from sanpath.plugin import complete_sum, json_object, json_objects, without_none
-from sanpath_collectors.fio import throughput
-from sanpath_collectors.fio.flushes import ProcessTimes, flushes_between, flushes_between_remark
-from sanpath_collectors.fio.job_profile import (
+from sanpath_collectors.fio.jobs import throughput
+from sanpath_collectors.fio.jobs.flushes import ProcessTimes, flushes_between, flushes_between_remark
+from sanpath_collectors.fio.jobs.job_profile import (
     Figures,
     Remark,
     depth_not_reached_remark,
@@ -31,10 +31,10 @@ from sanpath_collectors.fio.job_profile import (
     profile_of_job,
     unified_remark,
 )
-from sanpath_collectors.fio.latency import MAX_WAIT_MS, PERCENTS, Latency, latency_remarks
-from sanpath_collectors.fio.options import parse_duration_seconds, positive_count, read_ratio
-from sanpath_collectors.fio.phases import is_write_job, sequential_runtimes, split_phases
-from sanpath_collectors.fio.status import (
+from sanpath_collectors.fio.jobs.latency import MAX_WAIT_MS, PERCENTS, Latency, latency_remarks
+from sanpath_collectors.fio.jobs.options import parse_duration_seconds, positive_count, read_ratio
+from sanpath_collectors.fio.jobs.phases import is_write_job, sequential_runtimes, split_phases
+from sanpath_collectors.fio.jobs.status import (
     JobStatus,
     Number,
     Status,

@@ -7,10 +7,17 @@ from dataclasses import dataclass, field
 
 from sanpath.model import DIRECTIONS
 from sanpath.plugin import Item, Rows, warning
-from sanpath_collectors.fio.groups import Group, Progress, error_warnings, histogram_events, load_step, step_number
 from sanpath_collectors.fio.inventory import Inventory
-from sanpath_collectors.fio.options import parse_duration_seconds
-from sanpath_collectors.fio.status import JobStatus, Number, Status
+from sanpath_collectors.fio.jobs.groups import (
+    Group,
+    Progress,
+    error_warnings,
+    histogram_events,
+    load_step,
+    step_number,
+)
+from sanpath_collectors.fio.jobs.options import parse_duration_seconds
+from sanpath_collectors.fio.jobs.status import JobStatus, Number, Status
 from sanpath_collectors.fio.tables import LOAD, LUN, rows, zeros
 
 _TIME_TOLERANCE_US = 1_500_000

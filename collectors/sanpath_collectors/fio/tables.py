@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from sanpath.model import DIRECTIONS
 from sanpath.plugin import LOAD_COUNTERS, LOAD_PERCENTILES, Column, Rows, Table
-from sanpath_collectors.fio.status import JobStatus, Number
+from sanpath_collectors.fio.jobs.status import JobStatus, Number
 
 _NS = 1e-9
 _MS = 1e-3

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from sanpath.facts.devices.usable_paths import usable_paths
 from sanpath.facts.fabric.load_shares import (
     Crossing,
     Shares,
@@ -16,7 +17,6 @@ from sanpath.facts.fabric.load_shares import (
     shares_of_test,
     with_open_host_links,
 )
-from sanpath.facts.host.usable_paths import usable_paths
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.samples.step_samples import StepSamples, gauge_or_rates
 from sanpath.model import Direction, Step

@@ -1,1 +1,1 @@
-"""Facts of the hosts under test: block devices, multipath, planes of latency, virtual disks, processors."""
+"""Facts of the hosts under test: processors, control groups, virtual disks, and the ports of hosts."""

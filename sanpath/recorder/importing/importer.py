@@ -15,12 +15,13 @@ from sanpath.errors import CollectorError, UsageError
 from sanpath.masking import masked_bytes, masked_text
 from sanpath.model import Event, Poll, Rows, Scalar, SourceEntity, SourceLink
 from sanpath.plugin import Item, ResultClock, ResultReader, Spec, warning
-from sanpath.recorder.importing import placement_remarks
-from sanpath.recorder.importing.day_or_month import DAY_FIRST_REMARK, has_day_first
-from sanpath.recorder.importing.imported_file import ImportedFile
-from sanpath.recorder.importing.placement import Placement
-from sanpath.recorder.importing.read_ahead import FLUSH_ROWS, read_ahead, total_read_bytes
-from sanpath.recorder.importing.recognition import find_reader
+from sanpath.recorder.importing.files.imported_file import ImportedFile
+from sanpath.recorder.importing.files.read_ahead import FLUSH_ROWS, read_ahead, total_read_bytes
+from sanpath.recorder.importing.files.recognition import find_reader
+from sanpath.recorder.importing.placement import placement_remarks
+from sanpath.recorder.importing.placement.day_or_month import DAY_FIRST_REMARK, has_day_first
+from sanpath.recorder.importing.placement.placement import Placement
+from sanpath.recorder.importing.placement.untimed import place_at_marks, place_untimed
 from sanpath.recorder.importing.row_batch import Batch, single_rows
 from sanpath.recorder.importing.settings_files import read_described_loads
 from sanpath.recorder.importing.target_recording import (
@@ -30,7 +31,6 @@ from sanpath.recorder.importing.target_recording import (
     sources_of_other_hosts,
     writer_name,
 )
-from sanpath.recorder.importing.untimed import place_at_marks, place_untimed
 from sanpath.recording.format import layout
 from sanpath.recording.format.documents import Declaration, Ending
 from sanpath.recording.reading.recording import Recording

@@ -10,7 +10,7 @@ from sanpath import registry
 from sanpath.errors import CollectorError, SanpathError, UsageError
 from sanpath.model import Event, Poll, Rows, Scalar, SourceEntity, SourceLink, Table
 from sanpath.plugin import Cost, HistoryItem, KeepsHistory, SourceConfig
-from sanpath.recorder.importing.placement import step_limits
+from sanpath.recorder.importing.placement.placement import step_limits
 from sanpath.recorder.importing.target_recording import free_name, open_recording, source_names, writer_name
 from sanpath.recording.format import layout
 from sanpath.recording.format.documents import Declaration, Ending

@@ -9,8 +9,8 @@ from pathlib import Path
 from sanpath.errors import CollectorError, UsageError
 from sanpath.model import Scalar, SourceEntity
 from sanpath.plugin import ResultReader
-from sanpath.recorder.importing.imported_file import ImportedFile
-from sanpath.recorder.importing.recognition import find_reader
+from sanpath.recorder.importing.files.imported_file import ImportedFile
+from sanpath.recorder.importing.files.recognition import find_reader
 
 
 def find_settings_files(files: Sequence[Path], named: str | None) -> Mapping[Path, Sequence[Path]]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-from sanpath.facts.host.local_drives import local_drives
-from sanpath.facts.host.planes import devices_of_load, parallel_devices, planes_of
+from sanpath.facts.devices.local_drives import local_drives
+from sanpath.facts.devices.planes import devices_of_load, parallel_devices, planes_of
 from sanpath.facts.table import number
 from sanpath.units import duration
 from sanpath.verdict.hypotheses.claim import Claim, Evidence, conclusion_of

@@ -7,8 +7,8 @@ from dataclasses import replace
 from math import exp
 from statistics import fmean
 
+from sanpath.facts.devices.planes import devices_of_load
 from sanpath.facts.facts import Facts
-from sanpath.facts.host.planes import devices_of_load
 from sanpath.facts.host.tested_machines import platform_of_device
 from sanpath.facts.load.loads import AT_LEAST_AS_FAST, CLEARLY_MORE, LoadFacts
 from sanpath.facts.storage.load_volumes import busy_luns

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from sanpath.facts.devices.planes import parallel_devices
 from sanpath.facts.fabric.link_measures import SLOW_TRANSFER_RATIO, wire_seconds
-from sanpath.facts.host.planes import parallel_devices
 from sanpath.facts.host.tested_machines import platform
 from sanpath.facts.table import number
 from sanpath.units import counted, duration

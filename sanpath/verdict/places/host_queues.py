@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from sanpath.facts.devices import planes
+from sanpath.facts.devices.block_devices import MULTIPATH_MAP
 from sanpath.facts.facts import Facts
-from sanpath.facts.host import planes
-from sanpath.facts.host.block_devices import MULTIPATH_MAP
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, number
 from sanpath.model import Layer

@@ -9,7 +9,7 @@ from typing import Any
 
 from sanpath.model import Scalar
 from sanpath.plugin import CollectorError, Event, Item, ResultClock, Rows, SourceEntity, SourceLink
-from sanpath.recorder.importing.imported_file import ImportedFile
+from sanpath.recorder.importing.files.imported_file import ImportedFile
 from sanpath_collectors.fio.reader import FioResult
 
 SECOND = 1_000_000

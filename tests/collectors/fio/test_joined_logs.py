@@ -13,7 +13,7 @@ from sanpath.cli import app
 from sanpath.diagnose import diagnose
 from sanpath.diagnosis.model import Diagnosis
 from sanpath.plugin import Rows
-from sanpath.recorder.importing.imported_file import ImportedFile
+from sanpath.recorder.importing.files.imported_file import ImportedFile
 from sanpath.recording.reading.recording import Recording
 from sanpath_collectors.fio.reader import FioResult
 from tests.collectors.fio.printed import Reported

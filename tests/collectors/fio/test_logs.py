@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from sanpath.recorder.importing.imported_file import ImportedFile
+from sanpath.recorder.importing.files.imported_file import ImportedFile
 from sanpath.recording.writing.writer import Writer
-from sanpath_collectors.fio.buckets import bucket_limits, bucket_middle, lower_limit, upper_bounds
+from sanpath_collectors.fio.jobs.buckets import bucket_limits, bucket_middle, lower_limit, upper_bounds
 from sanpath_collectors.fio.reader import FioResult
 from tests.collectors.fio.printed import Reported, refusal
 

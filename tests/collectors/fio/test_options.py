@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sanpath.plugin import LoadProfile
-from sanpath_collectors.fio.options import (
+from sanpath_collectors.fio.jobs.options import (
     combined_profile,
     parse_duration_seconds,
     parse_size_bytes,

@@ -15,9 +15,9 @@ import pytest
 
 from sanpath.plugin import Event, Item, Rows, SourceEntity
 from sanpath_collectors.fio.documents import Documents
+from sanpath_collectors.fio.jobs.status import Status
 from sanpath_collectors.fio.load_reader import FioLoad
 from sanpath_collectors.fio.parse import parse_status
-from sanpath_collectors.fio.status import Status
 
 ROOT = Path(__file__).parents[3]
 FIO = ROOT / os.environ.get("SANPATH_RECORDINGS", "../shared/recordings") / "fio"

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from sanpath.plugin import SourceEntity
-from sanpath.recorder.importing.imported_file import ImportedFile
+from sanpath.recorder.importing.files.imported_file import ImportedFile
 from sanpath_collectors.fio.documents import Documents
 from sanpath_collectors.fio.reader import FioResult
 from tests.collectors.fio.printed import Reported, refusal

@@ -10,7 +10,7 @@ import pytest
 
 from sanpath import registry
 from sanpath.plugin import CollectorError, Event, Item, Rows, SourceEntity
-from sanpath.recorder.importing.imported_file import ImportedFile
+from sanpath.recorder.importing.files.imported_file import ImportedFile
 from sanpath_collectors.jetstress.dates import DateOrder, parse_file_name_time_us, parse_time_us
 from sanpath_collectors.jetstress.parse import find_decimal_mark, parse_duration_seconds, parse_measure, parse_number
 from sanpath_collectors.jetstress.reader import JetstressReader

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sanpath.plugin import CollectorError, Event, Item, Rows, SourceEntity
-from sanpath.recorder.importing.imported_file import ImportedFile
+from sanpath.recorder.importing.files.imported_file import ImportedFile
 from sanpath_collectors.vdbench.reader import VdbenchReader
 
 ROOT = Path(__file__).parents[3]

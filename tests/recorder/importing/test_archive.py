@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 
 from sanpath.cli import app
 from sanpath.errors import UsageError
-from sanpath.recorder.importing import archive, recognition
-from sanpath.recorder.importing.archive import unpack_archives
+from sanpath.recorder.importing.files import archive, recognition
+from sanpath.recorder.importing.files.archive import unpack_archives
 from sanpath.recording.reading.recording import Recording
 from tests.scenarios.test_result_with_iostat import DEPTH, SECONDS, iostat_text
 from tests.support.fio_text import fio_text

@@ -11,7 +11,7 @@ from sanpath import registry
 from sanpath.model import Column, Event, Rows, Table
 from sanpath.plugin import CollectorError, Item
 from sanpath.recorder.importing.importer import FileImport
-from sanpath.recorder.importing.placement import Placement, parse_zone
+from sanpath.recorder.importing.placement.placement import Placement, parse_zone
 from sanpath.recorder.importing.row_batch import single_rows
 from sanpath.recording.format import layout
 from sanpath.recording.writing.clock import RecorderClock

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from sanpath.recorder.importing.line_cleaner import LineCleaner
+from sanpath.recorder.importing.files.line_cleaner import LineCleaner
 
 TEXT = 'Linux 5.14.0 (db1) \t01/31/26\n\nDevice tps "quoted" \\ é\n' + "sdb 1.00\n" * 8
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from sanpath.recorder.importing.imported_file import ImportedFile
-from sanpath.recorder.importing.line_cleaner import LineCleaner
-from sanpath.recorder.importing.unread_files import describe_unread_file
+from sanpath.recorder.importing.files.imported_file import ImportedFile
+from sanpath.recorder.importing.files.line_cleaner import LineCleaner
+from sanpath.recorder.importing.files.unread_files import describe_unread_file
 
 REPORT = b"""Linux 5.14.0 (db1) \t01/31/26 \t_x86_64_\t(4 CPU)
 

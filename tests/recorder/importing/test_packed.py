@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from sanpath.plugin import CollectorError
-from sanpath.recorder.importing.imported_file import ImportedFile
+from sanpath.recorder.importing.files.imported_file import ImportedFile
 
 CONTENT = b"".join(b"%d, %d, 0, 4096, 0\n" % (at, 1000 * at % 7919) for at in range(20_000))
 

@@ -10,7 +10,7 @@ import pytest
 from sanpath.errors import UsageError
 from sanpath.model import Column, Event, Rows, Table
 from sanpath.plugin import ResultClock
-from sanpath.recorder.importing.placement import Placement, parse_zone, step_limits
+from sanpath.recorder.importing.placement.placement import Placement, parse_zone, step_limits
 
 
 def us(text: str) -> int:

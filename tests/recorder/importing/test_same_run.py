@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from sanpath.cli import app
 from sanpath.diagnose import diagnose
 from sanpath.diagnosis.model import Diagnosis
-from sanpath.recorder.importing import same_run
+from sanpath.recorder.importing.placement import same_run
 from sanpath.recording.reading.recording import Recording
 
 _RATES = (200.0, 400.0, 410.0, 390.0)

@@ -21,10 +21,10 @@ from itertools import pairwise
 from typing import Any
 
 from sanpath.plugin import json_object, json_objects
-from sanpath_collectors.fio.options import positive_count
+from sanpath_collectors.fio.jobs.options import positive_count
+from sanpath_collectors.fio.jobs.phases import split_phases
+from sanpath_collectors.fio.jobs.status import JobStatus, Number, Status, integer, milliseconds, unique_names
 from sanpath_collectors.fio.parse import disk_samples, has_figures, parse_job, parse_version
-from sanpath_collectors.fio.phases import split_phases
-from sanpath_collectors.fio.status import JobStatus, Number, Status, integer, milliseconds, unique_names
 
 
 def parse_statuses(document: Mapping[str, Any]) -> Iterator[Status]:

@@ -44,10 +44,10 @@ from sanpath_collectors.fio.formats.normal_entry import (
 )
 from sanpath_collectors.fio.formats.normal_header import Header, Headers
 from sanpath_collectors.fio.formats.wrapped_lines import WrappedLines, separate_entry, separate_figures
-from sanpath_collectors.fio.options import positive_count
+from sanpath_collectors.fio.jobs.options import positive_count
+from sanpath_collectors.fio.jobs.phases import split_phases
+from sanpath_collectors.fio.jobs.status import Number, Status, unique_names
 from sanpath_collectors.fio.parse import disk_values
-from sanpath_collectors.fio.phases import split_phases
-from sanpath_collectors.fio.status import Number, Status, unique_names
 
 _BANNER = re.compile(r"(?:fio[- ])?(\d+\.\d[\w.-]*)\s*")
 """`fio-3.33`, `fio 1.59`; `2.0.8` of some distributions."""

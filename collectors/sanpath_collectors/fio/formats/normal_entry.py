@@ -29,8 +29,6 @@ from math import ceil, log2
 
 from sanpath.model import DIRECTIONS, Direction
 from sanpath.plugin import LoadProfile, common_value, complete_sum
-from sanpath_collectors.fio import throughput
-from sanpath_collectors.fio.flushes import ProcessTimes, flushes_between, flushes_between_remark
 from sanpath_collectors.fio.formats.normal_header import (
     Header,
     Headers,
@@ -40,7 +38,9 @@ from sanpath_collectors.fio.formats.normal_header import (
     parse_rounded_bytes,
     profile_from_headers,
 )
-from sanpath_collectors.fio.job_profile import (
+from sanpath_collectors.fio.jobs import throughput
+from sanpath_collectors.fio.jobs.flushes import ProcessTimes, flushes_between, flushes_between_remark
+from sanpath_collectors.fio.jobs.job_profile import (
     Remark,
     depth_not_reached_remark,
     is_depth_unreached,
@@ -48,10 +48,10 @@ from sanpath_collectors.fio.job_profile import (
     latency_target_remark,
     unified_remark,
 )
-from sanpath_collectors.fio.latency import Latency, latency_remarks
-from sanpath_collectors.fio.options import is_positive
-from sanpath_collectors.fio.phases import sequential_runtimes
-from sanpath_collectors.fio.status import JobStatus, Number, integer, milliseconds
+from sanpath_collectors.fio.jobs.latency import Latency, latency_remarks
+from sanpath_collectors.fio.jobs.options import is_positive
+from sanpath_collectors.fio.jobs.phases import sequential_runtimes
+from sanpath_collectors.fio.jobs.status import JobStatus, Number, integer, milliseconds
 
 _ENTRY = re.compile(
     r"(?:-{3,} )?(?P<name>.+): \(groupid=(?P<group>\d{1,9}), jobs=(?P<jobs>\d{1,9})\): err=\s*"

@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 
 from sanpath.model import DIRECTIONS, Direction
 from sanpath.plugin import LoadProfile, common_value
-from sanpath_collectors.fio.options import SYNCHRONOUS_ENGINES, profile_from_options
-from sanpath_collectors.fio.status import integer
+from sanpath_collectors.fio.jobs.options import SYNCHRONOUS_ENGINES, profile_from_options
+from sanpath_collectors.fio.jobs.status import integer
 
 _HEADER = re.compile(
     r"(?P<name>.+): \(g=(?P<group>\d{1,9})\): rw=(?P<rw>\w+), bs=(?P<sizes>\S.*), ioengine=(?P<engine>[\w-]+), "

@@ -17,10 +17,9 @@ from dataclasses import dataclass
 
 from sanpath.model import DIRECTIONS, Direction
 from sanpath.plugin import LoadProfile
-from sanpath_collectors.fio.job_profile import unified_remark
-from sanpath_collectors.fio.latency import PERCENTS, Latency, latency_remarks
-from sanpath_collectors.fio.parse import disk_values
-from sanpath_collectors.fio.status import (
+from sanpath_collectors.fio.jobs.job_profile import unified_remark
+from sanpath_collectors.fio.jobs.latency import PERCENTS, Latency, latency_remarks
+from sanpath_collectors.fio.jobs.status import (
     JobStatus,
     Number,
     Status,
@@ -29,6 +28,7 @@ from sanpath_collectors.fio.status import (
     milliseconds,
     unique_names,
 )
+from sanpath_collectors.fio.parse import disk_values
 
 LINE = re.compile(r"(?:<[^>]+> )?[345];(?:fio-)?\d+\.\d[^;]*;")
 _HEADER_FIELDS = 5

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator
 
 from sanpath.model import DIRECTIONS, Direction
 from sanpath.plugin import CollectorError, Failure, Item, Rows, histogram
-from sanpath_collectors.fio.buckets import bucket_limits, bucket_shares, percentile
+from sanpath_collectors.fio.jobs.buckets import bucket_limits, bucket_shares, percentile
 from sanpath_collectors.fio.logs.log import DIRECTION_BY_NUMBER, MAX_TIME_MS, Log, LogName
 from sanpath_collectors.fio.tables import LOAD
 

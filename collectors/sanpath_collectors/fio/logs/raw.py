@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from sanpath.model import DIRECTIONS, Direction
 from sanpath.plugin import Item, ResultFile, Rows, histogram
-from sanpath_collectors.fio.buckets import bucket_middle, lower_limit, percentile, upper_bounds
+from sanpath_collectors.fio.jobs.buckets import bucket_middle, lower_limit, percentile, upper_bounds
 from sanpath_collectors.fio.logs.log import (
     DIRECTION_BY_NUMBER,
     GAUGE_BY_KIND,

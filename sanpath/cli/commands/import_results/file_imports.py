@@ -11,10 +11,10 @@ import typer
 from sanpath.cli.sessions.import_progress import Progress
 from sanpath.errors import UsageError, command
 from sanpath.model import SourceEntity, SourceLink
-from sanpath.recorder.importing.archive import unpack_archives
+from sanpath.recorder.importing.files.archive import unpack_archives
 from sanpath.recorder.importing.importer import ImportRequest, group_by_run, import_file
-from sanpath.recorder.importing.placement import Placement, parse_epoch_us, parse_zone
-from sanpath.recorder.importing.same_run import (
+from sanpath.recorder.importing.placement.placement import Placement, parse_epoch_us, parse_zone
+from sanpath.recorder.importing.placement.same_run import (
     DuplicateReport,
     KeptReport,
     find_recorded_report,

@@ -124,7 +124,7 @@ def _summary(imported: ImportedSource, span: Span) -> str:
 def _epoch_us(option: str, text: str | None) -> int:
     """Microseconds since the epoch. Raises UsageError for a missing or malformed time."""
     from sanpath.errors import UsageError
-    from sanpath.recorder.importing.placement import parse_epoch_us
+    from sanpath.recorder.importing.placement.placement import parse_epoch_us
 
     if text is None:
         raise UsageError(f"{option} is needed: the recording does not contain the time of the test")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from sanpath.facts.host.planes import planes_of
+from sanpath.facts.devices.planes import planes_of
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactTable, number
 from sanpath.model import DIRECTIONS

@@ -10,7 +10,7 @@ import numpy as np
 from sanpath.errors import CollectorError
 from sanpath.model import Rows
 from sanpath.plugin import Item, ResultClock, ResultReader
-from sanpath.recorder.importing.imported_file import ImportedFile
+from sanpath.recorder.importing.files.imported_file import ImportedFile
 
 FLUSH_ROWS = 120_000
 """Rows of a segment, and of the group that is read while a segment is being written."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from sanpath.facts.host.planes import devices_of_load
+from sanpath.facts.devices.planes import devices_of_load
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.samples.step_samples import MIN_WINDOWS, StepSamples
 from sanpath.topology.topology import Topology

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from sanpath.plugin import text_of
-from sanpath.recorder.importing.line_cleaner import prefixed_hosts
+from sanpath.recorder.importing.files.line_cleaner import prefixed_hosts
 
 _SAR_DATA = re.compile(rb"[\x71\x96]\xd5[\x60-\x7f]\x21|\xd5[\x71\x96]\x21[\x60-\x7f]")
 """SYSSTAT_MAGIC and FORMAT_MAGIC of sysstat's sa.h, in both byte orders."""

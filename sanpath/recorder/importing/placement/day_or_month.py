@@ -8,9 +8,9 @@ from dataclasses import replace
 
 from sanpath.errors import CollectorError
 from sanpath.plugin import ResultReader
-from sanpath.recorder.importing.imported_file import ImportedFile
-from sanpath.recorder.importing.placement import Placement
-from sanpath.recorder.importing.placement_remarks import time_range_of_other_tools
+from sanpath.recorder.importing.files.imported_file import ImportedFile
+from sanpath.recorder.importing.placement.placement import Placement
+from sanpath.recorder.importing.placement.placement_remarks import time_range_of_other_tools
 from sanpath.recording.reading.recording import Recording
 
 DAY_FIRST_REMARK = (

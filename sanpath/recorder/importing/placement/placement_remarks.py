@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from datetime import UTC, datetime, timedelta, timezone
 
 from sanpath.plugin import ResultClock, SourceLink
-from sanpath.recorder.importing.placement import QUARTER_HOUR_US, Placement, step_limits
+from sanpath.recorder.importing.placement.placement import QUARTER_HOUR_US, Placement, step_limits
 from sanpath.recorder.importing.target_recording import sources_of_other_hosts
 from sanpath.recording.reading.recording import Recording
 from sanpath.units import long_duration

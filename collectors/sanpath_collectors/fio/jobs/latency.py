@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sanpath.model import Direction
-from sanpath_collectors.fio.status import MAX_COUNT, Number
+from sanpath_collectors.fio.jobs.status import MAX_COUNT, Number
 
 PERCENTS = (50, 95, 99)
 MAX_WAIT_MS = 150_000

@@ -9,8 +9,8 @@ from pathlib import Path
 from sanpath import registry
 from sanpath.errors import CollectorError, UsageError
 from sanpath.plugin import ResultReader, Spec
-from sanpath.recorder.importing.imported_file import ImportedFile
-from sanpath.recorder.importing.unread_files import describe_unread_file
+from sanpath.recorder.importing.files.imported_file import ImportedFile
+from sanpath.recorder.importing.files.unread_files import describe_unread_file
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from typing import Literal
 
 from sanpath.model import DIRECTIONS
 from sanpath.plugin import Event, LoadStep, common_value, histogram, warning
-from sanpath_collectors.fio.buckets import upper_bounds
-from sanpath_collectors.fio.options import combined_profile
-from sanpath_collectors.fio.status import JobStatus
+from sanpath_collectors.fio.jobs.buckets import upper_bounds
+from sanpath_collectors.fio.jobs.options import combined_profile
+from sanpath_collectors.fio.jobs.status import JobStatus
 
 Progress = Literal["none", "begun", "ramp over", "ramp over earlier", "more", "ended"]
 """What a new status of a group means. `none`: the group waits, is stalled, or had ended before. `ramp over earlier`:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
 
-from sanpath.facts.host.local_drives import local_drives
-from sanpath.facts.host.queue_depths import is_lowered, requests_held, virtual_machines_on, with_command_windows
+from sanpath.facts.devices.local_drives import local_drives
+from sanpath.facts.devices.queue_depths import is_lowered, requests_held, virtual_machines_on, with_command_windows
 from sanpath.facts.host.tested_machines import (
     UnderTest,
     as_bool,

@@ -16,7 +16,7 @@ from typing import IO, Any, cast
 import duckdb
 
 from sanpath.errors import CollectorError, Failure, UsageError
-from sanpath.recorder.importing.line_cleaner import LineCleaner
+from sanpath.recorder.importing.files.line_cleaner import LineCleaner
 from sanpath.recording.storage.duck import connect_separately, literal
 
 _CHUNK_BYTES = 1 << 20

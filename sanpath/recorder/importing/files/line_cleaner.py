@@ -25,7 +25,7 @@ from collections import Counter
 from itertools import pairwise
 from typing import IO, Any
 
-from sanpath.recorder.importing.json_text import JsonText
+from sanpath.recorder.importing.files.json_text import JsonText
 
 _CHUNK_BYTES = 1 << 20
 _QUOTES = re.compile(rb"^(?:>[ \t]?)+", re.MULTILINE)

@@ -21,7 +21,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 from sanpath.errors import CollectorError, UsageError
-from sanpath.recorder.importing.imported_file import ImportedFile, is_zip
+from sanpath.recorder.importing.files.imported_file import ImportedFile, is_zip
 
 _MAX_FILES = 1000
 """Largest number of files in one archive: sanpath's own choice."""

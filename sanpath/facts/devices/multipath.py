@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from sanpath.catalogue.values import SINGLE_PATH_POLICIES
-from sanpath.facts.host.local_drives import local_drives
+from sanpath.facts.devices.local_drives import local_drives
 from sanpath.facts.host.tested_machines import (
     UnderTest,
     as_bool,

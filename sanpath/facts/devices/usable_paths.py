@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from sanpath.facts.host.planes import devices_of_load
+from sanpath.facts.devices.planes import devices_of_load
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.samples.step_samples import StepSamples
 from sanpath.topology.paths import IoPath

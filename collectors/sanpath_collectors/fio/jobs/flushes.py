@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sanpath.plugin import LoadProfile
-from sanpath_collectors.fio.job_profile import Remark
-from sanpath_collectors.fio.options import parse_duration_seconds, positive_count
-from sanpath_collectors.fio.status import Number
+from sanpath_collectors.fio.jobs.job_profile import Remark
+from sanpath_collectors.fio.jobs.options import parse_duration_seconds, positive_count
+from sanpath_collectors.fio.jobs.status import Number
 
 _OPTIONS = ("fsync", "fdatasync")
 """Options whose value N means a flush after each N writes (fio HOWTO)."""

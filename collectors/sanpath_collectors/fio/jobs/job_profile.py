@@ -11,8 +11,13 @@ from dataclasses import dataclass, replace
 
 from sanpath.model import Direction
 from sanpath.plugin import LoadProfile
-from sanpath_collectors.fio.latency import Latency
-from sanpath_collectors.fio.options import has_latency_target, is_rate_limited, positive_count, profile_from_options
+from sanpath_collectors.fio.jobs.latency import Latency
+from sanpath_collectors.fio.jobs.options import (
+    has_latency_target,
+    is_rate_limited,
+    positive_count,
+    profile_from_options,
+)
 
 _MIN_RUNTIME_MS = 100
 """Shortest run time that is compared: run times are only this precise."""

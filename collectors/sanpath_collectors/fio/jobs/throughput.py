@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sanpath.model import Direction
-from sanpath_collectors.fio.status import Number
+from sanpath_collectors.fio.jobs.status import Number
 
 _WINDOW_MS = 500
 """Default of bwavgtime."""

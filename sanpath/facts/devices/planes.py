@@ -8,7 +8,7 @@ from math import isclose
 
 from sanpath.catalogue.catalogue import planes as catalogue_planes
 from sanpath.catalogue.values import FIO_OVER_NETWORK
-from sanpath.facts.host.device_share import UNSPLIT_BYTES
+from sanpath.facts.devices.device_share import UNSPLIT_BYTES
 from sanpath.facts.load.host_loads import MOVED_ABOVE_RATIO
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.table import FactRow, FactTable, number

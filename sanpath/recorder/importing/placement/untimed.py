@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterator, Sequence
 from sanpath.errors import CollectorError, UsageError
 from sanpath.model import Event, SourceEntity
 from sanpath.plugin import ResultReader, Rows
-from sanpath.recorder.importing.imported_file import ImportedFile
-from sanpath.recorder.importing.placement import Placement, step_limits
-from sanpath.recorder.importing.placement_remarks import find_steps_of_tool
+from sanpath.recorder.importing.files.imported_file import ImportedFile
+from sanpath.recorder.importing.placement.placement import Placement, step_limits
+from sanpath.recorder.importing.placement.placement_remarks import find_steps_of_tool
 from sanpath.recording.reading.recording import Recording
 
 _LENGTH_TOLERANCE_RATIO = 0.05

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from sanpath.model import DIRECTIONS, Direction
-from sanpath_collectors.fio.status import JobStatus
+from sanpath_collectors.fio.jobs.status import JobStatus
 
 _START_OPTIONS = ("startdelay", "ramp_time")
 _RUNTIME_PRECISION_MS = 100

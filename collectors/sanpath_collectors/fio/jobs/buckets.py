@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from sanpath_collectors.fio.status import integer
+from sanpath_collectors.fio.jobs.status import integer
 
 _OCTAVE_BITS = 6
 """Bits of the number of buckets within a power of two: FIO_IO_U_PLAT_BITS of stat.h."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from sanpath.facts.host.planes import BLOCK_LAYERS
-from sanpath.facts.host.queue_depths import hypervisor_slots, requests_held, virtqueue_slots, with_command_windows
+from sanpath.facts.devices.planes import BLOCK_LAYERS
+from sanpath.facts.devices.queue_depths import hypervisor_slots, requests_held, virtqueue_slots, with_command_windows
 from sanpath.facts.host.tested_machines import as_number
 from sanpath.facts.samples.step_samples import StepSamples, running_clocks
 from sanpath.facts.table import FactRow

@@ -14,9 +14,9 @@ from tempfile import TemporaryDirectory
 from sanpath.errors import CollectorError, UsageError
 from sanpath.model import DIRECTIONS, Event, Rows, SourceEntity
 from sanpath.plugin import LOAD_COUNTERS, ResultClock, ResultReader, complete_sum
-from sanpath.recorder.importing.imported_file import ImportedFile
-from sanpath.recorder.importing.placement import QUARTER_HOUR_US
-from sanpath.recorder.importing.recognition import find_reader
+from sanpath.recorder.importing.files.imported_file import ImportedFile
+from sanpath.recorder.importing.files.recognition import find_reader
+from sanpath.recorder.importing.placement.placement import QUARTER_HOUR_US
 from sanpath.recorder.importing.target_recording import sources_of_other_hosts
 from sanpath.recording.reading.recording import Recording
 from sanpath.recording.storage.store import Location, store_at

@@ -1,0 +1,1 @@
+"""Result files as readers get them: unpacked, decompressed, without what other programs added, and recognised."""
