@@ -148,11 +148,13 @@ class LocalStore:
         return self._root.is_dir()
 
     def list(self, folder: str) -> list[str]:
-        """Return the names of the direct entries of a folder."""
+        """Return the names of the direct entries of a folder. As in an object store, there are no empty folders."""
         try:
             with os.scandir(self._root / folder) as entries:
                 # Reading a pipe would block, and a device might never end.
-                return [entry.name for entry in entries if entry.is_file() or entry.is_dir()]
+                return [
+                    entry.name for entry in entries if entry.is_file() or (entry.is_dir() and _has_entries(entry))
+                ]
         except FileNotFoundError:
             return []
         except NotADirectoryError:
@@ -422,3 +424,11 @@ class ObjectStore:
             # DuckDB passes on the library's error with its whole traceback.
             message = lines[-1] if "Traceback" in lines[0] else lines[0]
             raise OSError(f"{self.url(name)}: {type(error).__name__}: {message}") from error
+
+
+def _has_entries(folder: os.DirEntry[str]) -> bool:
+    try:
+        with os.scandir(folder) as entries:
+            return any(entries)
+    except OSError:
+        return True  # Who reads it gets the reason.

@@ -5,7 +5,9 @@ from __future__ import annotations
 import gzip
 import os
 import re
+import subprocess
 import zipfile
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -486,3 +488,13 @@ def test_a_load_that_was_too_short_for_a_window_is_said_to_be_so(tmp_path: Path)
     log = written(tmp_path, "1, 400000, 0, 0, 0\n", "a_lat.1.log")
     run(log, "--into", tmp_path / "a.sanpath")
     assert "long enough" in judged(tmp_path / "a.sanpath").verdict.headline
+
+
+def test_an_import_is_taken_out_by_deleting_the_files_of_its_writer(tmp_path: Path) -> None:
+    folder, result = without_load(tmp_path / "x.sanpath"), written(tmp_path, sqlio())
+    before = asdict(judged(folder))
+    run(result, "--into", folder, "--at", at(0))
+    assert judged(folder).verdict.headline != before["verdict"]["headline"]
+    (writer,) = (folder / "imports").iterdir()
+    subprocess.run(["find", str(folder), "-path", f"*/{writer.name}*", "-delete"], check=True)
+    assert [name for name, value in asdict(judged(folder)).items() if value != before[name]] == []
