@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -120,6 +121,18 @@ def test_what_belongs_to_a_line_is_left(content: bytes, tmp_path: Path) -> None:
     path.write_bytes(content)
     file = ImportedFile(path)
     assert (b"".join(file.chunks()), file.removed_prefix) == (content, "")
+
+
+@pytest.mark.parametrize(
+    ("added", "removed"), [(b"stdout F ", ""), (b"stderr P ", ""), (b"DEBUG| [stdout] ", "DEBUG| [stdout]")]
+)
+def test_a_report_without_times_keeps_those_in_front_of_its_lines(added: bytes, removed: str, tmp_path: Path) -> None:
+    report = re.sub(rb"01/31/26 14:30:05\n", b"", REPORT)
+    path = tmp_path / "iostat.txt"
+    path.write_bytes(in_front(b"2026-01-31T14:30:05.731408215Z " + added, report))
+    file = ImportedFile(path)
+    assert b"".join(file.chunks()) == in_front(b"2026-01-31T14:30:05.731408215Z ", report).replace(b"Z\n", b"Z \n")
+    assert file.removed_prefix == removed
 
 
 @pytest.mark.parametrize("content", [REPORT, in_front(b"> "), in_front(b"db1: ")], ids=["plain", "mail", "pdsh"])

@@ -22,6 +22,7 @@ from __future__ import annotations
 import io
 import re
 from collections import Counter
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import IO, Any
 
@@ -85,6 +86,7 @@ class LineCleaner:
         lines = [line for line in self._remove_colour(head).splitlines() if line.strip()]
         self._code = _CODE_LINE if any(map(_CODE_LINE.match, lines)) else None
         self._prefix = _QUOTES if _has_quotation(lines) else None
+        self._kept = b""
         if self._prefix is None and len(lines) >= _MIN_LINES:
             # The last line may be cut.
             finders = (self._log_prefix, self._host_prefix, self._label_prefix, self._mark_prefix)
@@ -106,7 +108,7 @@ class LineCleaner:
         text = self._remove_colour(text if self._json_text is None else self._json_text.replace(text))
         if self._code is not None:
             text = self._code.sub(lambda line: _CODE.sub(rb"\1", line[0]), text)
-        return text if self._prefix is None else self._prefix.sub(b"", text)
+        return text if self._prefix is None else self._prefix.sub(self._kept, text)
 
     def wrap(self, file: IO[bytes]) -> IO[bytes]:
         """Return a file that reads as the cleaned text of `file`."""
@@ -133,16 +135,25 @@ class LineCleaner:
         first, last = min(remainders), max(remainders)
         common_length = next((at for at, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
         if all(map(_STREAM.match, remainders)):
+            time = self._time_prefix([_STREAM.sub(b"", rest, count=1) for rest in remainders])
             self.removed_prefix = ""
-            return re.compile(b"^" + _TIME.pattern + b" std(?:out|err) [FP] ?", re.MULTILINE | re.ASCII)
+            return re.compile(b"^" + time + b" std(?:out|err) [FP] ?", re.MULTILINE | re.ASCII)
         common = _UP_TO_DELIMITER.match(first[:common_length])
         if common is not None:
-            return self._set_prefix(_TIME.pattern, common[0])
+            time = self._time_prefix([rest[common.end() :].lstrip() for rest in remainders])
+            return self._set_prefix(time, common[0])
         are_log_times = all(_TIME_OF_LOG.fullmatch(found[0]) for _, found in times)
-        if any(map(_TIMED_REPORT.match, remainders)) and not any(map(_OWN_TIME.match, remainders)):
+        if _needs_times(remainders):
             return None
         are_separated = all(rest[:1] in (b"", b" ") for rest in remainders)
         return self._set_prefix(_TIME.pattern, b"") if are_log_times and are_separated else None
+
+    def _time_prefix(self, reports: Sequence[bytes]) -> bytes:
+        """Return the pattern of the time in front of the lines, which is kept where their report needs it."""
+        if not _needs_times(reports):
+            return _TIME.pattern
+        self._kept = rb"\1 "
+        return b"(" + _TIME.pattern + b")"
 
     def _mark_prefix(self, lines: list[bytes]) -> re.Pattern[bytes] | None:
         """Return the mark of a comment, the number of the line, or the name of a file, in front of each line."""
@@ -190,6 +201,11 @@ class _CleanedFile(io.RawIOBase):
         """Close the file."""
         self._file.close()
         super().close()
+
+
+def _needs_times(lines: Sequence[bytes]) -> bool:
+    """Whether the lines are a report of iostat without times of its own."""
+    return any(map(_TIMED_REPORT.match, lines)) and not any(map(_OWN_TIME.match, lines))
 
 
 def _has_quotation(lines: list[bytes]) -> bool:
