@@ -109,6 +109,17 @@ def test_the_suffix_says_the_format_of_a_comparison(tmp_path: Path) -> None:
         assert (tmp_path / name).read_text(encoding="utf-8").lower().startswith(beginning.lower())
 
 
+@pytest.mark.parametrize("command", ["diagnose", "report", "compare"])
+def test_a_refused_rule_is_named_at_once(tmp_path: Path, command: str) -> None:
+    folder, rules = str(recording(tmp_path / "r.sanpath", 0)), tmp_path / "rules"
+    rules.mkdir()
+    (rules / "x.yaml").write_text("id: x\n")
+    recordings = [folder] * (2 if command == "compare" else 1)
+    result = CliRunner().invoke(app, [command, *recordings, "--rules", str(rules)])
+    assert "x.yaml:1: the key 'title' is missing" in result.stderr
+    assert "this rule is left out" in result.stderr
+
+
 def test_run_ends_with_what_was_found(tmp_path: Path) -> None:
     in_doubt = sanpath("run", "--into", "r.sanpath", "--fail-on", "critical", "--", "true", cwd=tmp_path)
     assert in_doubt.returncode == 3, in_doubt.stderr

@@ -68,7 +68,7 @@ def compare(
     Three recordings or more are shown side by side."""
     if len(recordings) < 2:
         raise UsageError("compare: name two recordings, BEFORE and AFTER, or more systems")
-    from sanpath.cli.output import diagnosis_of, note_growth, write
+    from sanpath.cli.output import check_choice, diagnosis_of, note_growth, write
 
     latency_seconds = _latency_seconds(latency)
     form = format_of(form, into, Form.text)
@@ -78,7 +78,7 @@ def compare(
     for name, folder in zip(names, recordings, strict=True):
         is_text = form is Form.text and into == STANDARD_OUTPUT
         note_growth(folder, name, "being recorded: this is the comparison so far", is_text)
-    judging = choice(rules, config, policy)
+    judging = check_choice(choice(rules, config, policy))
     runs = [diagnosis_of(folder, judging, cluster) for folder in recordings]
     printed = _several if len(runs) > 2 else _two
     write(printed(recordings, runs, latency_seconds, form), into, "comparison")

@@ -28,9 +28,9 @@ def diagnose(
     cluster: ClusterOption = None,
 ) -> None:
     """Show where the bottleneck of a recorded load test is, why, and what to do."""
-    from sanpath.cli.output import diagnosis_of, exit_code, note_growth, render_diagnosis
+    from sanpath.cli.output import check_choice, diagnosis_of, exit_code, note_growth, render_diagnosis
 
     note_growth(recording, "The test", "running: this is the verdict so far", form is Format.text)
-    diagnosis = diagnosis_of(recording, choice(rules, config, policy), cluster)
+    diagnosis = diagnosis_of(recording, check_choice(choice(rules, config, policy)), cluster)
     typer.echo(render_diagnosis(diagnosis, form, recording), nl=False)
     raise typer.Exit(exit_code(diagnosis, fail_on))

@@ -27,8 +27,8 @@ def report(
     cluster: ClusterOption = None,
 ) -> None:
     """Write the report of a recording, in the format of the named file, or as Markdown."""
-    from sanpath.cli.output import diagnosis_of, note_growth, render_diagnosis, write
+    from sanpath.cli.output import check_choice, diagnosis_of, note_growth, render_diagnosis, write
 
     note_growth(recording, "The test", "running: this is the report so far", is_text=False)
-    diagnosis = diagnosis_of(recording, choice(rules, config, policy), cluster)
+    diagnosis = diagnosis_of(recording, check_choice(choice(rules, config, policy)), cluster)
     write(render_diagnosis(diagnosis, format_of(form, into, Format.markdown), recording), into, "report")
