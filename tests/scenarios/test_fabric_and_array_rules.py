@@ -143,7 +143,7 @@ def test_target_ports_outside_of_the_hosts_zones_are_not_left_unused(
 def test_a_limit_that_somebody_set_is_the_cause() -> None:
     (finding,) = of(diagnosed("quality_of_service"), "configured-cap")
     assert (finding.role, finding.entity) == ("cause", "volume:fa1/vol01")
-    assert "waits 4.6 ms of every I/O for a QoS limit" in finding.summary
+    assert "waits 4.6 ms for a QoS limit" in finding.summary
     assert diagnosed("quality_of_service").verdict.kind == "configured_cap"
 
 
