@@ -100,7 +100,7 @@ def _queues_in_tcp(facts: Facts, judgement: Judgement) -> bool:
 
 
 def _reads_late(facts: Facts, judgement: Judgement) -> bool:
-    """Whether received data wait for most of the latency until the load's machine reads them."""
+    """Whether received data spends at least half of the latency waiting for the load's machine to read it."""
     tcp = tcp_path(facts, judgement.load) if judgement.load.direction == "read" else None
     return tcp is not None and tcp.unread_seconds >= judgement.load.latency_seconds / 2
 
@@ -275,7 +275,7 @@ def _may_fill_machine(facts: Facts, load: LoadFacts) -> bool:
 
 
 def _needs_core(facts: Facts, load: LoadFacts) -> bool:
-    """Whether a load's threads run, or wait for a core, as much of the time as a busy thread runs."""
+    """Whether a load's threads run or wait for a core for at least `BUSY` of the time."""
     machines = machines_of(facts.topology, load.entity)
     rows = [row for row in facts.tables["host"].select(step=load.step) if row["entity"] in machines]
     return any(number(row, "load_thread_run_ratio") + number(row, "load_thread_wait_ratio") >= BUSY for row in rows)

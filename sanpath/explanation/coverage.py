@@ -1,4 +1,4 @@
-"""What was observed and what was not: an account of every source, and everything that was not measured."""
+"""Accounts of every source and recorder, and everything that was not measured."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """Throughput over outstanding I/Os, one curve for each direction, block size, pattern and group of loads.
 
-A curve still rises, is a plateau, or collapses. A plateau is a property of X(N), never of a flat line over time.
-Throughput that falls while latency grows is retrograde, not a plateau: past its peak, every additional I/O slows the
-others. If steps of one depth differ as much, time or something else changed throughput, not the load.
+A curve still rises, is a plateau, or falls. A plateau is a property of X(N), throughput over outstanding I/Os, never
+of a flat line over time. Throughput that falls while latency grows is retrograde, not a plateau: past its peak, every
+additional I/O slows the others. If steps with the same number of outstanding I/Os differ by as much, something other
+than the load changed throughput.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ _NEARLY_FLAT = 0.15
 _EVEN = 0.01
 """Relative difference of throughput below which steps are alike: sanpath's own choice."""
 _MIN_EVEN_STEPS = 3
-"""Number of steps, those with the most outstanding I/Os, that show a plateau if they are alike, even if the step with
-half as many was slower: three are seldom alike by chance."""
+"""Number of steps that show a plateau if their throughput is alike. They are the steps with the most outstanding
+I/Os; a step with half as many may be slower. Three are seldom alike by chance."""
 _MIN_CHANGE = 0.03
 """Relative change below which a difference is chance, however steady the steps were."""
 _SAME_IN_FLIGHT = 0.02
@@ -34,9 +35,9 @@ _SAME_IN_FLIGHT = 0.02
 _WIDE_INTERVAL_RATIO = 4.0
 """Ratio of the ends of a knee's interval from which the knee is unknown."""
 _SHARP_KNEE_RATIO = 0.75
-"""Share of the highest throughput that must be reached at a knee. A curve that bends slowly has half of it where the
-law's straight lines meet (λN / (1 + σ(N - 1)) at N = 1 / σ), and more load does raise throughput: sanpath's own
-choice."""
+"""Share of the highest throughput that must be reached at a knee: sanpath's own choice. A curve that bends slowly
+reaches only half of it where the law's straight lines meet (λN / (1 + σ(N - 1)) at N = 1 / σ), and more load still
+raises throughput."""
 
 
 def curves(topology: Topology, loads: Sequence[LoadFacts]) -> tuple[Curve, ...]:

@@ -37,11 +37,12 @@ _ONE_ROW_TABLES = (
     "multipath",
     "virtual_disk",
 )
-"""Fact tables with one row a step, in the direction that moves more (`UnderTest`): it is about both."""
+"""Fact tables with one row for each step, in the direction that moves more (`UnderTest`). The row is about both
+directions."""
 _OTHER_PATH = {"idle_path": "a parallel path is idle", "faster_path": "a faster path has room"}
-"""What a remedy relieves → what is known of the other paths."""
+"""What a remedy relieves → what is known about the other paths."""
 _ROOM_RATIO = 0.8
-"""Utilisation below which a faster path has room: sanpath's own choice, from where a link is called busy."""
+"""Utilisation below which a faster path has room: sanpath's own choice, as in the rule link-busy."""
 _BOTH_DIRECTIONS = ("both", "")
 """Directions of rows that are about both directions."""
 
@@ -94,7 +95,7 @@ def findings(
         fixes = applicable_remedies(finding.fix, deciding_last, reported, units(each_of[finding.rule]))
         finding = replace(finding, fix=fixes)
         if limits and finding.role == "validity" and kinds.get(finding.rule):
-            # A finding that makes the test another one than it seems also holds it back.
+            # A finding by which the test differs from what it seems also holds it back.
             finding = replace(finding, role="cause")
         result.append(_in_context(finding, limits, verdict, relieved, _OTHER_PATH.get(relieving_by, "")))
     return sorted(result, key=lambda finding: (finding.outcome != "hit", _ORDER.index(finding.role)))
@@ -151,8 +152,8 @@ def _without_idle_path(tables: Mapping[str, FactTable], judgements: Sequence[Jud
 
 
 def _with_idle_path(tables: Mapping[str, FactTable], limiting: set[tuple[str, str]]) -> Iterator[str]:
-    """Links of the load that limit while a parallel link is idle. A link beside its paths, such as that of a device
-    that drains slowly, is not relieved by other paths of the load."""
+    """Links of the load that limit while a parallel link is idle. Other paths of the load do not relieve a link off
+    its paths, such as that of a slow-drain device."""
     for row in tables["link"].select(other_path_idle=True, on_loaded_path=True):
         if (row["entity"], row["direction"]) in limiting:
             yield str(row["entity"])
@@ -202,11 +203,11 @@ def switch_make(topology: Topology, rows: Sequence[FactRow]) -> str | None:
 
 
 def _in_context(finding: Finding, limits: bool, verdict: Verdict, relieved: str | None, why: str) -> Finding:
-    """The finding with its role in this run. `limits`: the verdict names it. `relieved`: a full element that fixing
-    it relieves; `why`: what is known of the other paths."""
+    """The finding with its role in this run. `limits`: the verdict names it. `relieved`: a full element that the fix
+    relieves, None: none; `why`: what is known about the other paths."""
     if finding.outcome != "hit":
         return finding
-    # A sweep begins with few I/Os in flight and ends with a full element. A limit of another step is not a cause.
+    # A sweep begins with few outstanding I/Os and ends with a full element. A limit in another step is not a cause.
     limits = limits and (not verdict.from_step or verdict.from_step in finding.steps or finding.steps == (WHOLE_RUN,))
     if finding.role == "cause" and not limits:
         finding = replace(finding, role="information")

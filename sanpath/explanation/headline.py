@@ -31,9 +31,9 @@ _SENTENCES = {
 }
 """Headlines of bottleneck kinds that need no case distinction."""
 _NAMED = 2
-"""Number of places named of those that may have lost I/Os."""
+"""Number of places that are named, of all that may have lost I/Os."""
 _MOSTLY_FOREIGN_RATIO = 0.5
-"""Share of a link's bytes from which other I/O fills the link."""
+"""Share of a link's bytes from which other I/O is said to fill the link."""
 
 
 def with_headline(

@@ -31,7 +31,7 @@ _LINK_WAITS = {
     "credit_stall": "waits for transmit credit",
     "retries": "waits until what was lost is sent again",
 }
-"""Kind of a bottleneck → what frames wait for at the link that it names, if that is not full."""
+"""Kind of a bottleneck → what frames wait for at the named link, if that link is not full."""
 
 
 def latency_budget(facts: Facts, load: LoadFacts, judged: Judgement | None) -> LatencyBudget:
@@ -82,7 +82,7 @@ def _estimated_parts(
 def _array_parts(
     facts: Facts, row: FactRow, limiter: str | None, layer: str | None, cap: Bottleneck | None
 ) -> list[BudgetPart]:
-    """The parts inside an array. I/Os to a volume wait for its array if that limits."""
+    """The parts inside an array. If the array limits, I/Os to its volumes wait for it."""
     entity = str(row["entity"])
     is_limit = limiter in (entity, *facts.topology.related(entity, "member_of", "array"))
     waits_in = layer if layer is not None and is_limit else "array_back"
@@ -116,7 +116,7 @@ def _response_part(row: FactRow, limiter: str | None, layer: str | None, cap: Bo
 def _fabric_parts(
     facts: Facts, load: LoadFacts, array: FactRow | None, remaining: float, limiter: str | None, wait_words: str
 ) -> list[BudgetPart]:
-    """The transfer of a block, and the wait of its frames. `wait_words`: for what, where a link limits."""
+    """The transfer of a block, and the wait of its frames. `wait_words`: what frames wait for if a link limits."""
     rows = facts.tables["link"].select(step=load.step, direction=load.direction, on_loaded_path=True)
     busiest: Mapping[str, object] | None = max(rows, key=lambda row: number(row, "utilisation"), default=None)
     full = limiter if limiter is not None and limiter.startswith("link:") else None

@@ -25,8 +25,8 @@ from sanpath.verdict.run_verdict import judgement_of_run
 _LIKELY_PROBABILITY = 0.05
 """Probability from which a suspect counts as likely."""
 _BUSY_UTILISATION = 0.2
-"""Share of a link that other hosts must use during a pause for it to be named; a lower share leaves nearly all of the
-link to the load."""
+"""Share of a link that other hosts must use during a pause for the link to be named. A lower share leaves nearly all
+of the link to the load."""
 _COMPARED_TO_START: tuple[LoadChange, ...] = get_args(LoadChange)
 """Experiments whose outcome is a ratio to the start load."""
 

@@ -1,5 +1,4 @@
-"""The remediation plan: what to do, in order, with each action once for all its elements, and the findings that it
-resolves.
+"""The remediation plan: the actions in order, each once for all its elements, with the findings that it resolves.
 
 The limit comes first, then the validity of the test, then risks. Within these, steps about the first bottleneck come
 first, then those about others, then steps without downtime. A step that requires another one (as declared in the

@@ -1,4 +1,4 @@
-"""Whose processors limit a load that is its own limit: those of its processes, or of its machine."""
+"""The processors that limit a load, if the load is its own limit: those of its processes, or of its machine."""
 
 from __future__ import annotations
 

@@ -25,11 +25,11 @@ from sanpath.topology.names import in_words
 from sanpath.units import count, counted, duration, iops, join_names, percent, percent_rounded
 
 _LIGHTER_RATIO = 0.7
-"""Ratio of I/Os in flight from which a load is clearly lighter: sanpath's own choice."""
+"""Ratio of outstanding I/Os up to which a load is clearly lighter than another: sanpath's own choice."""
 _SAME_IN_FLIGHT = 0.1
-"""Relative difference up to which as many I/Os are in flight: sanpath's own choice."""
+"""Relative difference up to which two numbers of outstanding I/Os count as the same: sanpath's own choice."""
 _MUCH_SLOWER_RATIO = 0.7
-"""Ratio of throughputs from which a repetition is worth a sentence beside the verdict: sanpath's own choice."""
+"""Ratio of throughputs up to which a slower repetition gets a sentence beside the verdict: sanpath's own choice."""
 
 
 def consequence(diagnosis: Diagnosis, step: StepResult) -> str | None:
@@ -64,7 +64,7 @@ def consequence(diagnosis: Diagnosis, step: StepResult) -> str | None:
 
 
 def _at_the_limit(diagnosis: Diagnosis, first: Bottleneck, step: StepResult) -> Iterator[str]:
-    """Yield what was measured at the limit: the share of others, what retries take, what is saturated as well."""
+    """Yield sentences about the limit: the share of other users, the cost of retries, what else is saturated."""
     if (foreign_share := _foreign_share(use_of(diagnosis, first.entity, first.direction))) >= SHARED:
         # The test's own host may move them: in a thin pool, a mirror, a backup.
         yield f"{percent_rounded(foreign_share)} of the link's bytes are not the test's"
@@ -86,8 +86,8 @@ def _at_the_limit(diagnosis: Diagnosis, first: Bottleneck, step: StepResult) -> 
 
 
 def _doubt(diagnosis: Diagnosis, step: StepResult) -> str:
-    """Why the step's figures are in doubt, as a sentence: the severest of several reasons. A severe reason of another
-    step is told with its throughput. "": nothing makes them doubtful."""
+    """Why the step's figures are in doubt, as a sentence: the severest of several reasons. A severe reason from
+    another step is given with that step's throughput. "": nothing makes the figures doubtful."""
     hits = [finding for finding in diagnosis.findings if finding.role == "validity" and finding.outcome == "hit"]
     severe = [finding for finding in hits if finding.severity == "high"]
     of_step = [finding.title for finding in severe if step.name in finding.steps]

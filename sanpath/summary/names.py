@@ -10,8 +10,8 @@ from sanpath.topology.topology import Topology
 from sanpath.units import counted
 
 _MAX_LETTERS = 20
-"""Longest identifier that is not shortened in the middle (identifiers differ at their end): sanpath's own choice,
-half a column."""
+"""Longest identifier, in letters, that is not shortened in the middle (identifiers differ at their end): sanpath's
+own choice, half a column."""
 QUEUES = ("hba", "lun", "vdisk")
 """Kinds of a bottleneck that are queues of hosts."""
 

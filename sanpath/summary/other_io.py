@@ -19,7 +19,7 @@ from sanpath.units import counted, first_of
 _MAX_SENTENCES = 3
 """Largest number of sentences on the first screen; the table of steps has them all."""
 _MAX_KINDS = 6
-"""Largest number of kinds in a sentence that people still read: sanpath's own choice."""
+"""Largest number of kinds of I/O in a readable sentence: sanpath's own choice."""
 _MIN_RATIO = 0.1
 """Share of the operations from which a direction is named."""
 
@@ -56,7 +56,7 @@ def _limit(verdict: Verdict) -> tuple[str | None, ...]:
 
 
 def _io(step: StepResult) -> str:
-    """Its I/Os in words: reads of 4 KiB."""
+    """The I/Os of a step in words: "reads of 4 KiB"."""
     total = step.ops_per_second
     parts = [(d, result) for d, result in step.directions.items() if result.ops_per_second >= _MIN_RATIO * total]
     sizes = list(dict.fromkeys(block_size_words(result) for _, result in parts))

@@ -34,7 +34,7 @@ def summary_path(diagnosis: Diagnosis, topology: Topology) -> DrawnPath:
     limits = {
         entity
         for b in diagnosis.verdict.bottlenecks
-        # Of paths that are used in turn, the links are what is seen.
+        # Of paths that are used in turn, only the links are visible.
         for entity in (b.coincident if b.kind == "path_policy" and b.coincident else (*b.elements, b.culprit))
         if entity
     }
@@ -75,7 +75,7 @@ def summary_path(diagnosis: Diagnosis, topology: Topology) -> DrawnPath:
 
 
 def _other_links(diagnosis: Diagnosis, paths: Sequence[IoPath]) -> list[str]:
-    """The links of the load's host, if it depends on the use of its paths what to do. `paths`: the first is drawn."""
+    """The links of the load's host, if the remedy depends on how its paths are used. `paths`: the first is drawn."""
     first = next(iter(diagnosis.verdict.bottlenecks), None)
     if first is None or first.kind not in ("link", "path_policy"):
         return []
@@ -83,7 +83,7 @@ def _other_links(diagnosis: Diagnosis, paths: Sequence[IoPath]) -> list[str]:
 
 
 def _own_limits(diagnosis: Diagnosis, entities: Sequence[str]) -> set[str]:
-    """The load that holds itself back, or its machine where the processors of that are busy."""
+    """The load that holds itself back, or its machine if the machine's processors are busy."""
     if diagnosis.verdict.kind not in _BY_THE_LOAD:
         return set()
     machine = busy_machine(diagnosis)
@@ -91,8 +91,8 @@ def _own_limits(diagnosis: Diagnosis, entities: Sequence[str]) -> set[str]:
 
 
 def _uses(diagnosis: Diagnosis) -> dict[str, ElementUse]:
-    """Each link in the step of the verdict, in its busier direction. Where its use in the direction of the verdict is
-    not known, that in the other one tells nothing of it: a link that nobody counted is not idle."""
+    """Each link in the step of the verdict, in its busier direction. A link that nobody counted in the direction of
+    the verdict has no known utilisation, whatever the other direction shows: it may be busy."""
     uses: dict[str, ElementUse] = {}
     direction = _direction(diagnosis)
     of_step = [use for use in diagnosis.elements if use.step == diagnosis.verdict.from_step]
@@ -128,8 +128,8 @@ def _rank(
 def _drawing_rank(
     topology: Topology, entities: Sequence[str], limits: set[str], named: str | None
 ) -> tuple[bool, int, int]:
-    """The order of drawings without links, the last is drawn: those with the element of the verdict's line, then
-    those with more limits."""
+    """The sort key of drawings without links; the highest one is drawn. Drawings with the element of the verdict's
+    line rank highest, then those with more limits."""
     drawn = {limit for limit in limits if _drawn_for(topology, limit, entities) is not None}
     return named in drawn, len(drawn), len(entities)
 
@@ -163,7 +163,7 @@ def _entities_below(topology: Topology, load: str) -> Iterator[str]:
 
 
 def _volumes(topology: Topology, load: str, array: str) -> Sequence[str]:
-    """The volume, if there is one only."""
+    """The volume, if there is only one."""
     _, volumes = targets_of(topology, load)
     matching = [v for v in sorted(volumes) if not array or array in topology.related(v, "member_of", "array")]
     return matching if len(matching) == 1 else ()

@@ -7,7 +7,7 @@ from sanpath.facts.load.loads import SINGLE_DIRECTION
 from sanpath.units import kibibytes
 
 _SLOWER_RATIO = 0.7
-"""Ratio of throughputs below which a step is slower than another, however much they scatter."""
+"""Ratio of throughputs below which a step counts as slower than another, whatever their scatter."""
 
 
 def use_of(diagnosis: Diagnosis, entity: str, direction: str) -> ElementUse | None:
@@ -54,9 +54,8 @@ def is_slower(diagnosis: Diagnosis, name: str) -> bool:
 
 
 def time_in_array(diagnosis: Diagnosis, step: StepResult, direction: str) -> tuple[float, float, float]:
-    """Seconds of an I/O inside the array without waits for configured limits, those of such waits, and its latency.
-
-    All are 0 where the latency was not split. What the verdict only estimates does not count."""
+    """Return three times of an I/O in seconds: inside the array without waits for configured limits, those waits, and
+    the latency. All are 0 if the latency was not split. Times that the verdict only estimates do not count."""
     for budget in diagnosis.latency_budget:
         if (budget.step, budget.direction) == (step.name, direction):
             inside = [part for part in budget.parts if part.layer.startswith("array") and part.how != "estimate"]

@@ -25,14 +25,14 @@ from sanpath.whatif.what_if import Relieved
 _MAX_SPREAD = 2.0
 """Largest ratio of the ends of a prediction that is worth a sentence: sanpath's own choice."""
 _MIN_TIMES = 3.0
-"""Ratio from which a gain is given as "24 times as much": a percentage of four digits has to be read twice."""
+"""Ratio from which a gain is given as "24 times as much", because a percentage of four digits is hard to read."""
 
 
 def summary(
     diagnosis: Diagnosis, topology: Topology, others: Sequence[Verdict] = (), relieved: Relieved | None = None
 ) -> Summary:
-    """The first screen. Everything in it is also in the diagnosis, with its evidence. `others`: the verdicts of other
-    kinds of I/O than that of the verdict. `relieved`: the prediction without the limit, None: unknown."""
+    """The first screen. Everything in it is also in the diagnosis, with its evidence. `others`: the verdicts on other
+    kinds of I/O. `relieved`: the prediction without the limit, None: unknown."""
     path = summary_path(diagnosis, topology)
     step = next((candidate for candidate in diagnosis.steps if candidate.name == diagnosis.verdict.from_step), None)
     action, number, gain = _action(diagnosis, topology, step, relieved)
@@ -77,7 +77,8 @@ def _acquittal(diagnosis: Diagnosis, step: StepResult) -> str | None:
 
 
 def _array_cleared(diagnosis: Diagnosis, step: StepResult) -> str | None:
-    """Words if the array was cleared. None: not so, or its own time is most of the latency: that convinces nobody."""
+    """Words if the array was cleared. None: it was not, or its own time is most of the latency, so that the words
+    would not convince."""
     cleared = next((c for c in diagnosis.cleared if c.entity.startswith(("array:", "volume:"))), None)
     at_array = [b for b in diagnosis.verdict.bottlenecks if b.layer.startswith("array")]
     if cleared is None or any(bottleneck.kind != "link" for bottleneck in at_array):
@@ -98,7 +99,7 @@ def _tested_rate(cleared: Cleared) -> str:
 
 
 def _links_cleared(diagnosis: Diagnosis) -> str | None:
-    """Words if every link that the test crosses was counted and cleared. None: not so."""
+    """Words if every link that the test crosses was counted and cleared. None: at least one was not."""
     if any(b.layer == "fabric" for b in diagnosis.verdict.bottlenecks):
         return None
     uses = [use for use in diagnosis.elements if use.step == diagnosis.verdict.from_step and use.on_loaded_path]
@@ -217,8 +218,8 @@ def _next_words(diagnosis: Diagnosis, entity: str, change: str) -> str | None:
 
 
 def _allowed_by_other_links(diagnosis: Diagnosis, bottleneck: Bottleneck, ops_per_second: float) -> tuple[float, str]:
-    """(operations per second at which the first other link of the path is full, that link). Infinite, "" where no
-    other link was measured."""
+    """(operations per second at which the first other link of the path is full, that link). (infinity, ""): no other
+    link was measured."""
     allowed, first = float("inf"), ""
     for use in diagnosis.elements:
         is_here = (use.step, use.direction) == (diagnosis.verdict.from_step, bottleneck.direction)

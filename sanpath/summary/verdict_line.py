@@ -15,14 +15,15 @@ from sanpath.units import bandwidth, count, counted, iops, percent_likely, perce
 from sanpath.verdict.model import MIN_PROBABILITY
 
 _FULL_LINK_RATIO = 0.8
-"""Utilisation from which the link to a slow device is called saturated: sanpath's own choice. A device that does not
-drain leaves its link idle in between."""
+"""Utilisation from which the link to a slow device is called saturated: sanpath's own choice. The link to a
+slow-drain device is idle while the device returns no credits."""
 _FULL_QUEUE_RATIO = 0.95
 """Share of its slots in use from which a queue is called full, as in the rule lun-queue-limits."""
 _NEARLY_FULL_RATIO = 0.8
-"""Share from which it is called nearly full: sanpath's own choice. A queue that holds fewer has a lower limit."""
+"""Share from which a queue is called nearly full: sanpath's own choice. A queue with a smaller share has a lower
+limit than its slots."""
 _MAX_WORDS = 12
-"""Largest number of words that is read at a glance: sanpath's own choice."""
+"""Largest number of words that people read at a glance: sanpath's own choice."""
 _MEMORY_RULE = "test-answered-by-cache"
 
 

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 TITLES = {kind: f"{words[:1].upper()}{words[1:]}" for kind, words in KIND_WORDS.items()}
 KINDS = {kind: title.upper() for kind, title in TITLES.items()}
 _NOT_MEASURED = "Not measured"
-"""Title of a verdict if the place of the limit is nearly certain, and no source reads it."""
+"""Title of a verdict if the place of the limit is nearly certain, but no source reads that place."""
 _MAX_NAMES = 3
 """Maximum elements that are named in a finding or a line of evidence: a fabric has hundreds."""
 
@@ -58,8 +58,8 @@ LAYERS = {
     "array_back": "array back end",
 }
 
-FROM_STEP = "of the steps with the highest throughput, the one with the most outstanding I/Os"
-FROM_SLOWER_STEP = "not the one with the highest throughput, but the one that shows best what limits"
+FROM_STEP = "the one with the most outstanding I/Os among the steps with the highest throughput"
+FROM_SLOWER_STEP = "not the step with the highest throughput, but the one that best shows the limit"
 
 GRADES = {
     grade: f"{rank}, right in at least {100 * least:g} of 100 simulated tests"
@@ -90,7 +90,8 @@ def grade_meaning(diagnosis: Diagnosis) -> str:
 
 
 def _too_few_windows(diagnosis: Diagnosis) -> int | None:
-    """The number of whole windows of the step if it alone costs a grade, otherwise None."""
+    """The number of whole windows of the step if too few windows are the only reason for a lower grade. None: they
+    are not."""
     verdict = diagnosis.verdict
     windows = next((step.windows_used for step in diagnosis.steps if step.name == verdict.from_step), MIN_WINDOWS)
     first = next((suspect.probability for suspect in verdict.suspects), verdict.probability or 0.0)
@@ -186,7 +187,8 @@ def timed_parts(budget: LatencyBudget) -> list[BudgetPart]:
 
 
 def remainder_of(budget: LatencyBudget) -> tuple[str, str]:
-    """The remainder of a budget: its name and its place. Below the last clock, a block device's, it is not split."""
+    """The remainder of a budget: its name and its place. The time below the last clock is not split if that clock is
+    a block device's."""
     last, rest = budget.parts[-1] if budget.parts else None, midpoint(budget.unexplained_seconds)
     if rest <= -_MIN_SECONDS:
         return "overlap", f"parts overlap by {duration(-rest)}: their clocks or windows differ"
@@ -260,7 +262,8 @@ def condition(name: str) -> str:
 
 
 def variant_text(step: PlanStep, variant: PlanVariant) -> str:
-    """The change of a step on a platform, after the platform's name unless it is the same on all."""
+    """The change that a step makes on a platform. The platform's name comes first, unless the step is the same on
+    all."""
     if not step.variants and variant.platform == ANY_PLATFORM:
         return variant.scope
     return f"{platform(variant.platform)}: {variant.scope}"

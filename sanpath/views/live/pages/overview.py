@@ -124,7 +124,7 @@ def unseen(diagnosis: Diagnosis, width: int, rank: int = 6) -> Section:
 
 def blind(diagnosis: Diagnosis, width: int) -> Section:
     """What was not measured, in one line."""
-    text = ", ".join(u.what for u in diagnosis.unobserved) or "nothing that was asked for"
+    text = ", ".join(u.what for u in diagnosis.unobserved) or "nothing"
     return Section(6, 1, wrapped("", f"not measured: {text}", width), heading=0)
 
 
