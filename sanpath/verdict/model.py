@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 MIN_PROBABILITY: Mapping[Grade, float] = {"A": 0.97, "B": 0.85}
 """The probability that a grade needs; any other verdict is C."""
 NAMED = 0.6
-"""Reported probability from which a suspect is named: three to two. Nobody believes a tool again that blamed the
-wrong element, and the most likely suspect is reported below the verdict anyway."""
+"""Reported probability from which a suspect is named: three to two. Nobody trusts a tool again that blamed the wrong
+element. Below this probability, the most likely suspect is still listed under the verdict."""
 
 
 @dataclass(frozen=True, slots=True)

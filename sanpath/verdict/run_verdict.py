@@ -29,8 +29,8 @@ direction, the total of both directions decides."""
 _SAME_IN_FLIGHT_RATIO = 0.7
 """Ratio of I/Os in flight from which two directions have about the same number."""
 _LOWERED_RATIO = 0.9
-"""Ratio of the slots of a queue to those of another step below which they were lowered in between: a mean over a step
-in which they change is between both."""
+"""Ratio of the slots of a queue to those in another step below which they were lowered in between. In a step in which
+the number of slots changes, the mean lies between both numbers."""
 _LIMIT_PROBABILITY = 0.5
 """Probability of a limit from which a step does not show the latency without a queue."""
 
@@ -44,7 +44,8 @@ def judgement_of_run(facts: Facts, judgements: Sequence[Judgement]) -> Judgement
     found = judgement_of_steps(telling)
     slower = _limits_after_slowdown(telling, found)
     lowered = [j for j in slower if found.kind == "concurrency_limited" and _is_lowered(facts, j, found)]
-    # More outstanding I/Os were tried, and let less through: that there were too few is no verdict of the run.
+    # More outstanding I/Os were tried, and throughput was lower: the verdict of the run cannot be that there were too
+    # few.
     candidates = lowered or [found, *slower]
     found = max(candidates, key=lambda j: (-ord(j.grade), j.probability))
     contradicting = _limits_at_same_throughput(facts, telling, found)

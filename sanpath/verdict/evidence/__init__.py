@@ -1,1 +1,2 @@
-"""What the facts of a step prove: full links, flat throughput, a steady test. And how likely each reading is."""
+"""What the facts of a step prove, such as full links, flat throughput or a steady test, and how likely each reading
+is."""

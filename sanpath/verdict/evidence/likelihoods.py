@@ -12,17 +12,19 @@ import numpy as np
 from sanpath.verdict.places.path_links import SWITCH_ERROR
 
 _EXCESS_SCALE = 3.0
-"""Standard errors past its limit at which the mean of a limiting element is less probable by a factor of e."""
+"""Number of standard errors past its limit at which the mean of a limiting element is less probable by a factor of
+e."""
 BURSTS = 0.15
-"""Share of limiting elements whose mean is below the limit: they work in bursts, or are just at the knee."""
+"""Share of limiting elements whose mean utilisation is below the limit: they work in bursts, or are just at the
+knee."""
 NO_BURSTS = 0.03
-"""The same share if a mean over a step hardly hides bursts: parts of an array, processors, links without a full
-window."""
+"""The same share for elements whose mean over a step hardly hides bursts: parts of an array, processors, and links
+without a full window."""
 PROCESSOR_ERROR = 0.03
 """Standard error of the utilisation of a processor or thread. One that limits shows 97 to 100 %, because kernels
 count in ticks and spend some time on other work."""
 _FULL_BY_CHANCE = 0.05
-"""Density of elements that are full but limit nothing: they are behind an equal cap, or next to another full
+"""Probability density of full elements that limit nothing: they are behind an equal cap, or next to another full
 element."""
 _USUAL_RUN_QUEUE = 0.1
 """Mean share of the time that a thread waits for a processor that limits nothing: other threads preempt it."""
@@ -32,8 +34,8 @@ UNEXPLAINED = 0.08
 """Mean share of the time spent waiting at a place that does not limit: queueing at moderate load, and clocks that
 disagree."""
 _BELOW_ONE_SLOT_WEIGHT = 6.0
-"""Largest weight against a full queue that would admit less than one I/O, which no queue does: sanpath's own choice,
-1 to 400."""
+"""Largest weight against a full queue that would admit less than one I/O: sanpath's own choice, 1 to 400. Every queue
+admits at least one."""
 _SINGLE_SLOT_WEIGHT = 1.5
 """The same for a queue of one slot, in addition to the weight for fewer slots: sanpath's own choice. SAN disks queue
 commands."""
@@ -69,7 +71,8 @@ _FIXED_TIME_SHARE = 0.05
 """Share of paths with a fixed time between the clocks, for example because of distance. Any such time is equally
 probable."""
 _MAX_FREE_SLOTS_WEIGHT = 1.5
-"""Largest weight of a missing wait for a queue: a rate limit (token bucket) does not delay a single I/O either."""
+"""Largest weight, in favour of a queue, of a step with free slots and no wait. It is bounded because a rate limit
+(token bucket) does not delay a single I/O either."""
 _EXPONENT_ERROR = 0.015
 """Standard error of the binary logarithm of a number of I/Os: one percent."""
 

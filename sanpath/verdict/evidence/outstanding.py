@@ -11,8 +11,9 @@ _HALF_SATURATED_IN_FLIGHT = 32.0
 """Outstanding I/Os that saturate half of all tested devices: a disk needs a few, a flash drive some dozens, an array
 hundreds. Other steps are better evidence."""
 _FAST_SECONDS, _SLOWEST_RATIO = 1e-3, 8.0
-"""Seconds that an I/O takes from flash behind a network, and the largest ratio to it that counts. Devices that serve
-each I/O more slowly are saturated by that many fewer I/Os (drives, of which an I/O needs one)."""
+"""Seconds that an I/O from flash behind a network takes, and the largest ratio to that time that counts. A device
+that serves each I/O more slowly by some factor is saturated by fewer I/Os by the same factor (each I/O needs one
+drive)."""
 _MIN_IDLE_RATIO, _EVEN_PACE_SHARE = 0.02, 0.2
 """Idle share of a device that counts as none; and the share of demand-limited loads that start I/Os so evenly that
 one is always outstanding. sanpath's own choices."""
@@ -30,8 +31,8 @@ def saturation_weight(table: PlaceTable, outstanding: float) -> float:
 
 
 def sent_together(table: PlaceTable) -> float:
-    """Outstanding I/Os that may be below the load. An engine that serves its I/Os one after another keeps all but one
-    of each process in the process."""
+    """Outstanding I/Os that may be below the load. If the engine serves its I/Os one after another, only one I/O of
+    each process is below the load; the others wait in the process."""
     total, row = table.facts.in_flight_in(table.load.step), table.facts.row_of(table.load)
     return min(total, number(row, "threads") or total) if row["engine_serialises"] else total
 

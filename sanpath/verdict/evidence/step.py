@@ -24,8 +24,8 @@ It is half of what the steady state of SNIA's Solid State Storage Performance Te
 measurement window.
 """
 RETAINED = 0.8
-"""Share of its initial throughput that a step must keep to its end, as in the rule test-not-steady. Throughput may
-rise at first, as caches warm. If it falls, a resource was used up."""
+"""Share of its initial throughput that a step must keep until its end, as in the rule test-not-steady. Throughput may
+rise at first, while caches warm up. If it falls, a resource was used up."""
 _MEMORY_REACHED_RATIO, _MEMORY_SECONDS = 0.5, 5e-6
 """Share of a load's I/Os that reach its devices, and latency, below which memory answers it, as in the rule
 `test-answered-by-cache`."""
@@ -95,7 +95,7 @@ def array_slowed_down(array: FactRow) -> bool:
 
 
 def flat_throughput_words(facts: Facts, load: LoadFacts) -> str | None:
-    """Words for how little throughput falls with half as many I/Os in flight or fewer. None: no step shows it."""
+    """Words for throughput that hardly falls with half as many I/Os in flight, or fewer. None: no step shows this."""
     lighter = flat_over_load(facts.loads, load)
     if lighter is None:
         return None

@@ -1,4 +1,4 @@
-"""Whether a few slow I/Os hold most of the latency, as when I/Os are lost, or all I/Os take long."""
+"""Whether most of the latency is due to a few slow I/Os, as when I/Os are lost, or all I/Os take long."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ seconds. A cache that answers most I/Os also makes a tail, but of much faster I/
 
 
 def tail_weight(load: LoadFacts) -> tuple[float, str]:
-    """Return the log-odds that a few lost I/Os hold the latency, at least 0, and the reading in words.
+    """Return the log-odds that a few lost I/Os cause the latency, at least 0, and the reading in words.
 
     An I/O that waited for a time-out took at least that long: the further the slowest I/O stays below the shortest
     time-out, the less this counts. Slow writes matter only as far as they, and not the flushes after them, take the

@@ -70,8 +70,9 @@ def _slowed_windows(load: LoadFacts) -> tuple[float, float, str] | None:
 
 
 def _slowed_by_summary(load: LoadFacts) -> tuple[float, float, str]:
-    """The same for a load that only summarises how its throughput varied. If it always keeps all its I/Os
-    outstanding, its latency varies as much (N = X R). Counted I/Os also vary by chance (Poisson)."""
+    """The same for a load that reports only a summary of how its throughput varied. If it always keeps all its I/Os
+    outstanding, its latency varies as much as its throughput (N = X R). Counted I/Os also vary by chance
+    (Poisson)."""
     configured, in_flight = load.in_flight_configured, load.in_flight_measured
     deviation, most = load.throughput_deviation_ratio, load.throughput_max_ratio
     if not configured or in_flight < (1 - FILLED_ERROR) * configured or deviation is None or most is None:
@@ -86,10 +87,9 @@ def _slowed_by_summary(load: LoadFacts) -> tuple[float, float, str]:
 
 
 def held_back_ratio(table: PlaceTable) -> float | None:
-    """The share of the time in which all I/Os of the load are outstanding and fewer complete than otherwise.
-
-    Something else limits the load then, even if few are outstanding on average. None: this does not happen, or the
-    load still reaches its rate.
+    """The share of the time in which all I/Os of the load are outstanding and fewer I/Os complete than at other
+    times. In that time something other than the load limits it, even if few I/Os are outstanding on average. None:
+    there is no such time, or the load still reaches its rate.
     """
     load, configured = table.load, table.load.in_flight_configured
     if table.opposite_direction or not configured:

@@ -53,8 +53,8 @@ own choice, 1 to 12."""
 _BUSY_CONTROLLER_RATIO = 0.9
 """Busy ratio from which the controllers are the front end that limits."""
 _BEFORE_CLOCK = 0.5
-"""Share of the evidence of full controllers that counts for a wait before the array's clock: most of that wait would
-show behind it."""
+"""Factor on the evidence of full controllers for a wait before the array's clock: most of their wait would show after
+that clock has started."""
 _UTILISATION_NAMES = {
     "controller_busy_ratio": "the processors of the busiest controller of {} are",
     "controller_core_ratio": "the busiest core of the controllers of {} is",
@@ -67,9 +67,10 @@ _WRITE_CACHE = "write_cache_used_ratio"
 _MEDIA = "media_busy_ratio"
 _READ_PARTS = ("controller_busy_ratio", _MEDIA)
 _EMPTY_QUEUE_RATIO, _QUEUE_SHOWS_NOTHING = 0.1, log(0.4)
-"""Largest ratio of queue time to service time at which an array's own queue shows nothing; and the share of saturated
-arrays with such a queue if their service time has grown: sanpath's own choice, 2 to 3. It grows where I/Os wait for
-media, journal or mirror behind the controllers, and the queue is in front of these: either may be full."""
+"""Largest ratio of queue time to service time at which an array's own queue shows nothing. And the logarithm of the
+share of saturated arrays with such a queue, if their service time has grown: sanpath's own choice, 2 to 3. The
+service time grows if I/Os wait behind the controllers, for media, journal or mirror; the queue is in front of the
+controllers. Either place may be full."""
 _QUEUE_TO_SERVICE = 2.0
 """Ratio of queue to service time from which I/Os wait for the controllers, not for the media, unless the service time
 has grown by `_SERVICE_GROWTH`."""
@@ -115,7 +116,8 @@ def _unread_array_claim(table: PlaceTable) -> Iterator[Claim]:
         time_words = "includes I/Os that are not the load's" if is_shared else "was not read"
         words = Evidence(f"the array's own time {time_words}", 0.0)
         evidence, explains = (words, *late, *_parts(table, row)), table.gaps - table.in_tcp
-        # Commands that are read late are no sign of a part: a full back end holds up the front end, too.
+        # Commands that the array reads late do not show which part is full: a full back end also holds up the front
+        # end.
         layer: Layer = "array_front" if _has_full_controllers(table, row) else "array_back"
         conclude = partial(_by_exclusion, table, row, layer)
         yield Claim("array", entity, explains, evidence, conclude, UNREAD, others_share=table.others_share)
@@ -228,15 +230,15 @@ def _evidence_inside(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:
     yield from taken_from_others(table)
     yield from _without_queue(table)
     yield from array_utilisation_evidence(table)
-    # It is busy only while an I/O is inside (utilisation law).
+    # An array is busy only while an I/O is inside (utilisation law).
     inside = table.in_flight_inside("array_queue", "array_service") / max(1e-3, 1 - table.others_share)
     if (weight := limit_weight(min(1.0, inside), DEPTH_ERROR)) < 0:
         yield Evidence(f"{inside:.2f} I/Os are inside on average, so it is idle at times", max(_MIN_IDLE, weight))
 
 
 def _without_queue(table: PlaceTable) -> Iterator[Evidence]:
-    """Evidence from the array's own queue, which holds nothing although the reported service time is longer than with
-    fewer I/Os."""
+    """Evidence from an array's own queue that is empty although the reported service time is longer than with fewer
+    I/Os."""
     queue = sum(table.segments[index].wait[1] for index in table.indices("array_queue"))
     service = [table.segments[index] for index in table.indices("array_service")]
     grown = sum(segment.wait[0] for segment in service if not segment.hidden_wait_probability)

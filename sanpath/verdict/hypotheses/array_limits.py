@@ -26,10 +26,11 @@ _LIMIT_NAMES = {
     "over_host_bytes_ratio": "the limit of throughput of all its volumes together",
 }
 _MAX_COUNTED_WEIGHT, _MAX_WAIT_WEIGHT = 6.0, 4.0
-"""Largest log-likelihood ratios: of time that an array counts at a limit (nothing else makes it count), and of a wait
-for a limit."""
+"""Largest log-likelihood ratios: of the time that an array counts at a limit (it counts for no other reason), and of
+a wait for a limit."""
 _SIMILAR_TIME_RATIO = 0.5
-"""A limit also holds the load back if it was exceeded for this share of the longest such time."""
+"""Share of the time of the most exceeded limit for which another limit must be exceeded to hold the load back as
+well."""
 _USUAL_CAP = 0.01
 """Mean share of the latency that waits for a limit which is not reached: the limit smooths bursts."""
 

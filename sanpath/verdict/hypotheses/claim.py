@@ -1,7 +1,7 @@
 """A claim: one explanation of what limits a load, the waits that it explains, and the evidence for and against it.
 
 Evidence is a log-likelihood ratio: how much more probable a reading is if the claim holds than if it does not. So
-readings add up, and no threshold is a cliff. A value that was not read counts neither way.
+readings add up, and no threshold decides alone. A value that was not read counts neither way.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Claim:
 
     `explains`: indices of the segments whose wait it explains; it also explains full queues above them. `conclude`:
     gives the words and figures for the verdict, from this claim and those of the same kind that cannot be separated
-    from it. `prior`: log-odds before any reading. `hidden`: its wait may be where no clock measures.
+    from it. `prior`: log-odds before any reading. `hidden`: its wait may be at a place that no clock measures.
     `independent_of_load`: it delays an I/O even if no other I/O is in flight. `group`: claims of one group may hold
     together, such as full links in series; None: it is its own group. `may_explain`: segments whose wait it may
     explain in part, but not alone. `others_share`: share of the work that it does for others, 0 if unknown.

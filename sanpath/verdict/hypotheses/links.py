@@ -45,8 +45,8 @@ _MAX_OTHERS_FILL_WEIGHT = 1.5
 _MAX_USE_PROBABILITY = 0.5
 """Highest probability that the test uses a link whose use is not known: one of two, in two fabrics."""
 _MOST = 0.5
-"""Share of the load's bytes that a device moves from which its other bytes may be caused by them; and share of a
-link's bytes that are not the load's from which others fill it."""
+"""Two shares. From the first share of the load's bytes at a device, the load may cause the device's other bytes. From
+the second share of foreign bytes on a link, others fill that link."""
 _REMAINING_RATIO = 0.5
 """Share of a link's utilisation that remains in a pause of the test, from which the report mentions it."""
 _MIN_FEW_HOSTS_WEIGHT = -6.0
@@ -73,7 +73,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     possible = Counter(link.side for link in links if link.share is None)
     for link in links:
         use_probability = 1.0
-        # If all links that the test can use are full, it uses a full one, whichever it is.
+        # If all links that the test can use are full, the test uses a full link.
         if link.share is None and link.side in sides_with_room:
             # Each initiator uses one of them.
             use_probability = min(_MAX_USE_PROBABILITY, max(1, len(table.initiators)) / possible[link.side])
@@ -93,7 +93,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
             "nothing that was read accounts for the wait between host and array",
             f"not counted: {counted(len(unread), 'link')} on the path",
         )
-        # Of links that are all unread, those that drop frames are full, if any is.
+        # If all links are unread and one of them is full, it is one that drops frames.
         others = tuple(link for link in unread[1:] if link in dropping or not dropping)
         limits = conclusion_of(table, "fabric", because, _UNCOUNTED_OVERTURN, ceiling_ratio=None, coincident=others)
         yield Claim("link", unread[0], explains, evidence, limits, UNREAD, may_explain=may_explain)
@@ -109,7 +109,7 @@ def _evidence(table: PlaceTable, link: PathLink, use_probability: float) -> Iter
         yield Evidence("their bytes were not measured", SELDOM)
         return
     if use_probability < 1 and link.row is not None:
-        # Others may have filled this link: a link that the test alone fills would be known by its bytes.
+        # Others may have filled this link: if the test alone filled it, its bytes would show that the test uses it.
         weight = min(weight, _MAX_OTHERS_FILL_WEIGHT)
     if link.row is not None and _is_full_of_others_the_other_way(table, link.row):
         weight = min(weight, _waited_share(table) / UNEXPLAINED)
@@ -146,16 +146,17 @@ def _few_hosts_evidence(table: PlaceTable, link: PathLink, links: Sequence[PathL
 
 
 def _is_full_of_others_the_other_way(table: PlaceTable, row: FactRow) -> bool:
-    """Whether most bytes of a link are not the load's, in the direction in which only its commands or answers go.
-    They are few and small, so that many networks let them pass: only a wait shows that they are in that queue."""
+    """Whether most bytes of a link are not the load's, in the direction in which only the load's commands or
+    responses go. These are few and small, and many networks let them pass: only a wait shows that they are in the
+    link's queue."""
     return row["direction"] != table.load.direction and (
         row["on_loaded_path"] is False or number(row, "foreign_ratio") > _MOST
     )
 
 
 def _waited_share(table: PlaceTable) -> float:
-    """The certain wait of frames, as a share of the time from there down. Others' I/Os make even a single I/O
-    wait."""
+    """The certain wait of frames, as a share of the time from the transfer down. A single I/O of the test also waits,
+    for the I/Os of others."""
     waiting = [table.segments[index] for index in sorted(table.transfer)]
     if not waiting:
         return 0.0
@@ -175,7 +176,7 @@ def _conclude(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
     # An uncounted link is named only if no counted link explains the limit.
     full = [link for link in full if not link.cables] or full
     lowest = min(link.ceiling for link in full)
-    # It is full in the direction opposite to the payload: its ceiling is unknown.
+    # The link is full in the direction opposite to the payload, so its ceiling is unknown.
     against = [link for link in full if link.row is not None and link.row["direction"] != load.direction]
     binding = sorted(against, key=lambda link: -link.filled)
     binding = binding or _binding(table, [link for link in full if link.ceiling <= lowest * (1 + COINCIDENT)])

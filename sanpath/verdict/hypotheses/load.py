@@ -28,7 +28,7 @@ _MIN_PAUSE_SECONDS = 50e-6
 _NO_PAUSE_WEIGHT, _MIN_NO_PAUSE_WEIGHT = 2.0, -4.0
 """Weight of the logarithm of a shorter time between I/Os, and the smallest result."""
 _RATE_ERROR = 0.015
-"""A requested rate is met to a few percent: generators pace in bursts."""
+"""Relative error of a requested rate that is met: generators pace in bursts."""
 _REACHED_SHARE = 0.9
 """Share of the loads that request no more and reach their requested rate. The others pause between I/Os, or wait for
 each other."""
@@ -39,11 +39,11 @@ _GAIN_WEIGHT = 3.0
 """Weight of the logarithm of the throughput that a load would gain without its pauses. Without pauses it would reach
 twice its throughput if half of its I/Os are outstanding. sanpath's own choice."""
 _NOT_HELD_BACK_WEIGHT = -6.0
-"""Log-odds of a load that requests no more although nothing configured holds it back: it starts each I/O when another
-one ends. Hardly any load pauses without a setting for it."""
+"""Log-odds that a load requests no more although no setting holds it back. Hardly any load pauses without a setting:
+it starts an I/O whenever another one ends."""
 _SHARED_DEVICE_RATIO, _SHARED_DEVICE_WEIGHT = 2.0, -4.0
 """Ratio of the tested devices' I/O to the load's from which others use them, as in the rule `device-shared`; and the
-log-odds of too few outstanding I/Os there, because many of others are outstanding too."""
+log-odds of too few outstanding I/Os at such devices, because many I/Os of others are outstanding too."""
 _FOLLOWING_ELASTICITY = 0.3
 """Elasticity from which more I/Os in flight clearly raise throughput."""
 _MOST_OF_THE_TIME = 0.9
@@ -59,7 +59,8 @@ writes have the same: sanpath's own choice."""
 _NOTABLE_FLUSH_RATIO = 0.1
 """Ratio of flushes to I/Os in flight from which the verdict mentions them."""
 _MIN_WEIGHT = 0.3
-"""Smallest meaningful log-likelihood ratio of a number of I/Os: a large number is not known to a fraction of one."""
+"""Smallest meaningful log-likelihood ratio of a number of I/Os: a large number is not known to a fraction of an
+I/O."""
 _MAX_VARIATION_RATIO = 1.5
 """Largest ratio of the I/Os in flight of a closed loop between windows: sanpath's own choice."""
 _ABOVE_ARRAY_PRIOR = log(3)
@@ -69,8 +70,8 @@ _RATE_UNKNOWN_WEIGHT = -2.0
 
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
-    """Yield two claims: the load requests no more, and too few I/Os are in flight. To an array, both look alike, and
-    like a full host queue: then they are one claim."""
+    """Yield two claims: the load requests no more, and too few I/Os are in flight. If only an array counts the load,
+    these two and a full host queue look alike: then they are one claim."""
     if table.load.seen_at_array:
         yield _above_the_array(table)
         return
@@ -245,7 +246,7 @@ def _concurrency(table: PlaceTable) -> Claim:
         ratio is not None
         and (weight := log(closed_loop_density(ratio) / density_of_others(ratio, table.blocked_ratio))) < 0
     ):
-        # The threads cannot submit the I/Os that they have.
+        # The threads have I/Os that they cannot submit.
         words = f"only {percent(ratio)} of the configured I/Os are outstanding, so configuring more changes nothing"
         evidence.append(Evidence(words, weight))
     weight, words = tail_weight(table.load)

@@ -23,8 +23,8 @@ _ONE_LUN_TOTAL = (1.05, 0.1)
 Closed-loop event simulation: 1.0 to 1.2 if a Round Robin batch is larger than the number of I/Os in flight.
 """
 _SEVERAL_LUNS_SPREAD = 0.25
-"""Spread of this total for several LUNs. The total is 1 for two that always use the same link, 2 for two that never
-do."""
+"""Spread of this total for several LUNs. For two LUNs, the total is 1 if they always use the same link, and 2 if they
+never do."""
 _SAME_LINK_PROBABILITY = 0.25
 """Share of the tests with two LUNs in which both always use the same link."""
 _USUAL_TOTAL_PROBABILITY, _UNUSUAL_TOTAL_DENSITY, _NOT_IN_TURN_DENSITY = 0.95, 0.002, 0.5
@@ -41,8 +41,8 @@ _BATCH_WEIGHT = 3.0
 """Log-odds of links used in turn if a batch is `_BATCH_FACTOR` times the number of I/Os in flight: sanpath's own
 choice, 20 to 1."""
 _NO_BATCH_WEIGHT = -4.0
-"""Log-odds of links used in turn if the policy does not do that: sanpath's own choice, 1 to 55, because the policy
-may have been read at another time."""
+"""Log-odds of links used in turn if the policy does not use paths in turn: sanpath's own choice, 1 to 55. It is not
+lower because the policy may have been read at another time."""
 _SMALL_BATCH_WEIGHT = -8.0
 """Log-odds of links used in turn if a batch is not larger than the number of I/Os in flight: then the I/Os of two
 batches are outstanding at any time, each batch on its own path."""

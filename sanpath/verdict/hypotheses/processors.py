@@ -35,20 +35,21 @@ _CPU_UNREAD_WEIGHT = -1.5
 _USUAL_COST_SECONDS = 4e-6
 """Processor time of a generator per I/O, to a factor of a few: fio and DiskSpd 2 to 10 microseconds."""
 _COSTLY_SECONDS, _MAX_COSTLY_BYTES = 50e-6, 65_536.0
-"""Processor time of an I/O from which it is the operating system's, five times what is usual, and the largest size at
-which it is no copying or encryption. Emulated IDE and SATA controllers of virtual machines cost 100 to 250
-microseconds."""
+"""Processor time of an I/O, in seconds, from which the operating system takes it: more than five times what is usual.
+And the largest I/O, in bytes, for which that time is not copying or encryption. Emulated IDE and SATA controllers of
+virtual machines cost 100 to 250 microseconds."""
 COSTLY_PATH = "the path of each I/O through the operating system"
 _MIN_CORE_WAIT_RATIO = 0.05
 """Share of the time waiting for a core from which other programs take part of that core: sanpath's own choice."""
 _HALF_BUSY, _COST_WEIGHT, _MIN_COST_WEIGHT, _MAX_COST_WEIGHT = 0.2, 1.5, -3.0, 2.0
-"""Utilisation of a thread, by that cost, that counts neither way; weight of its logarithm; and the bounds of the
-result."""
+"""Utilisation of a thread, computed from the usual cost, that counts neither way; weight of its logarithm; and the
+bounds of the result."""
 _SAME_RATE, _CLEARLY_FEWER = 0.03, 0.7
 """Relative difference up to which throughputs are equal, and ratio from which I/Os are clearly fewer."""
 _MOST_PERIODS, _SURELY_STOPPED, _MAX_STOPPED_WEIGHT = 0.5, 0.75, 3.0
-"""Share of a CPU quota's periods in which it stops the load that speaks neither way, as in the rule cpu-quota-limit;
-the share from which it surely limits, and the weight of that: sanpath's own choices."""
+"""Share of a CPU quota's periods in which the quota stops the load: the share that counts neither way, as in the rule
+cpu-quota-limit; the share from which the quota surely limits; and the weight of that. The last two are sanpath's own
+choices."""
 MAX_CORE = 3.5
 """Largest log-likelihood ratio of a full core or full processors: unrelated threads or a polling engine may fill
 them."""
@@ -137,14 +138,14 @@ def _generator(table: PlaceTable) -> Claim:
         *weighed(*slowdown_weight(table.load)),
     ]
     because = (f"{words}; nothing measured below it is saturated",)
-    # More outstanding I/Os may mean more processes, each seen to have a core of its own.
+    # More outstanding I/Os may mean more processes. Each was seen to have its own core.
     growth: Growth = "saturates" if is_shared else "any"
     return load_claim("generator_limited", explains, evidence, because, growth, place=place, machine=machine)
 
 
 def _stopped_weight(table: PlaceTable) -> float:
-    """Log-likelihood ratio of the share of the periods in which the quota stopped the load, -inf: not read. Most of
-    them have to be such: each is spent at the limit, whatever the load uses of the others."""
+    """Log-likelihood ratio of the share of the periods in which the quota stopped the load, -inf: not read. The quota
+    limits only if it stops the load in most periods: in the others the load used less than its quota."""
     stopped = table.facts.row_of(table.load)["cpu_throttled_ratio"]
     if stopped is None:
         return -inf

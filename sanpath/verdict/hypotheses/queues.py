@@ -1,4 +1,4 @@
-"""A queue of guest or host between two clocks admits too few I/Os, and nothing below it causes waiting."""
+"""A queue of guest or host between two clocks admits too few I/Os, and nothing below it makes I/Os wait."""
 
 from __future__ import annotations
 
@@ -66,7 +66,8 @@ OVERTURN = ("a deeper queue that does not raise throughput",)
 _MAX_ONE_OF_SEVERAL_WEIGHT = 4.0
 """Largest weight of one device's full slots if I/Os wait above several devices: sanpath's own choice, 55 to 1."""
 _VALUES = 200
-"""Values of a range of I/Os that are weighed: more change the weight by less than a tenth."""
+"""Number of values at which a range of numbers of I/Os is weighed: more values change the weight by less than a
+tenth."""
 _AS_FULL_RATIO = 0.9
 """Share of its slots in use from which a queue may be full: two standard errors of their number below all of them."""
 _MIN_SLOTS_WEIGHT = -3.0
@@ -130,13 +131,14 @@ def _in_series(table: PlaceTable) -> dict[int, tuple[str, ...]]:
 
 
 def _slots_of_virtual_disk(table: PlaceTable, entity: str) -> float:
-    """The slots that the guest's driver gives a virtual disk; 0: it is none, or they are not known."""
+    """The slots that the guest's driver gives a virtual disk; 0: the entity is not a virtual disk, or its slots are
+    not known."""
     return max((number(row, "queue_depth") for row in table.rows("virtual_disk", entity=entity)), default=0.0)
 
 
 def waiting_below(table: PlaceTable, slots: float) -> Iterator[Evidence]:
-    """Evidence against a full queue if servers in the array are busy, as it reports or as the I/Os show that wait
-    there by its clock: more slots gain at most the idle time of these servers."""
+    """Evidence against a full queue if servers in the array are busy: more slots gain at most the idle time of these
+    servers. Their utilisation is reported by the array, or computed from the I/Os that wait there by its clock."""
     reported, name = _reported_use(table)
     use, words = max((_use_below(table, slots), ""), (reported, f"{name} of the array are busy"))
     if use > _MOSTLY_BUSY_RATIO:
@@ -218,7 +220,8 @@ def _blocks_submission(table: PlaceTable, segment: LatencySegment) -> bool:
 
 
 def is_at_knee(table: PlaceTable, queue: HostQueue) -> bool:
-    """Whether a queue is just full: in a step with more I/Os they wait above it, and no more are in it than now."""
+    """Whether a queue is just full: in a step with more I/Os, I/Os wait above it, and the queue holds no more than
+    now."""
     return any(
         load.in_flight_measured > table.load.in_flight_measured
         and is_held_back(other, load)
@@ -236,7 +239,7 @@ def _slots_evidence(table: PlaceTable, segment: LatencySegment, queue: HostQueue
             words = f"it holds {in_use} I/Os, and threads wait {percent(table.blocked_ratio)} of the time to submit"
         # I/Os that wait above several devices need not wait for this one.
         most = inf if queue.in_slots is None or queue.devices == 1 else _MAX_ONE_OF_SEVERAL_WEIGHT
-        # It may admit fewer I/Os than its depth. A number smaller than any queue admits is even less probable.
+        # A queue may admit fewer I/Os than its depth. A number smaller than any queue admits is even less probable.
         least = _MIN_SLOTS_WEIGHT + min(0.0, full_queue_weight(segment.filled_ratio * segment.slots))
         weight = min(most, max(least, slots_weight(segment.filled_ratio, queue)))
         yield Evidence(words, weight, about_slots=True)
@@ -358,7 +361,7 @@ def _conclude(table: PlaceTable, queue: HostQueue, in_series: Sequence[str], cla
     is_seen = table.array is not None and all(row["utilisation"] is not None for row in table.on_path)
     seen = "there is near its limit" if is_seen else "that was measured there is near its limit"
     admitted, offered = queue.admitted, load.in_flight_measured
-    # Below it may be parts of I/Os. A full queue lets through no more than now.
+    # What is below the queue may be parts of I/Os. A full queue lets through no more than now.
     ratio = min(1.0, admitted / queue.below.seconds / load.ops_per_second) if queue.below.seconds else None
     # Coarse clocks may show more I/Os than the queue has slots.
     fits = min(1.0, queue.depth / queue.held) if queue.depth and queue.held else 1.0

@@ -32,16 +32,16 @@ _DEVICE_COUNTERS = {
 _KINDS = ("hba", "array_port")
 _MAX_DAMAGE_WEIGHT, _MAX_CONFIRMED_WEIGHT = 5.0, 1.0
 """Largest log-odds of loss for damaged frames, and for aborted commands in addition: sanpath's own choices, 148 to 1
-and 3 to 1. Paths that lose hardly any time to it have bad cables, too."""
+and 3 to 1. They are bounded because bad cables are also found on paths that lose hardly any time to them."""
 _MOSTLY_DROPPED_RATIO = 0.9
-"""Share of drops in the frames that a port loses, from which damage does not lose them: sanpath's own choice."""
+"""Share of drops in a port's lost frames from which damage is not the reason for the loss: sanpath's own choice."""
 DROPS_WEIGHT = 0.7
 """Log-odds of a full link for dropped frames at a port of unknown utilisation: sanpath's own choice, 2 to 1. For loss
 as the limit they count neither way: a port that is full drops frames, and they cost little beside the wait for it."""
 _FULL_RATIO = 0.8
 """Share of a queue's slots in use from which I/Os wait for a slot that a lost I/O holds: sanpath's own choice."""
 _MIN_EVENTS = 0.5
-"""Smallest number of events that counts: a smaller one means that there was none."""
+"""Smallest number of events that counts. A smaller number means that there was no event."""
 _NO_ABORTS_WEIGHT = -3.0
 """Log-odds of loss if aborted commands are counted and there were none: sanpath's own choice, 1 to 20."""
 _RETRANSMIT_RATIO = "tcp_retransmit_ratio"
@@ -71,7 +71,7 @@ _BOUND_READ_WEIGHT = 3.5
 """The same if round trip, segment size and bytes were read for the connection itself, so that the bound needs no
 usual values."""
 _HARMLESS_RATIO = 1e-4
-"""Largest share of lost segments that limits nothing: a fuller queue drops some now and then."""
+"""Largest share of lost segments that limits nothing: a queue that fills up now and then drops some."""
 _CLEARLY_LOSSY_RATIO = 0.1
 """Share of the largest ratio of lost segments from which another connection's links may be the lossy ones as well."""
 _UNREAD_END_SHARE = 0.05
@@ -113,7 +113,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         evidence += _few_retransmissions_evidence(table)
     if aborted:
         weight = event_weight(commands) if commands >= _MIN_EVENTS else _NO_ABORTS_WEIGHT
-        if frames >= _MIN_EVENTS:  # Both show the same damage.
+        if frames >= _MIN_EVENTS:  # Both counters show the same damage.
             weight = min(_MAX_CONFIRMED_WEIGHT, weight)
         evidence.append(Evidence(f"{count(round(commands))} commands aborted in {seconds:.0f} s", weight))
     yield _claim(table, entity, evidence, prior)

@@ -33,8 +33,8 @@ extended credits (data sheet of a vendor's director), of a full frame (FC-FS-3).
 _TRANSFER_READY_BYTES = 64 * 1024
 """Data that an array requests with one frame. With smaller pieces, a write waits for more of them."""
 _AS_SLOW_RATIO = 0.8
-"""Time without credit of one port of a slow device over that of its worst, from which both hold the test: sanpath's
-own choice. A device that is slow is slow on all its ports, and multipathing uses them alike."""
+"""Ratio of a port's time without credit to that of the device's worst port, from which both ports hold up the test:
+sanpath's own choice. A slow device is slow on all its ports, and multipathing uses them alike."""
 _MIN_LONG_WAIT_WEIGHT = -6.0
 """Smallest log-odds if I/Os wait longer than the stalled frames explain: sanpath's own choice, 1 to 400."""
 _RESPONSES_ONLY_WEIGHT = -1.5
@@ -151,7 +151,7 @@ def _blocked_by_others(table: PlaceTable) -> Iterator[Claim]:
     blocked: dict[str, tuple[FactRow, list[FactRow]]] = {}
     for shared_link in (*table.links, *table.opposite_links):
         if is_stalled(shared_link) is False:
-            continue  # Its sender hardly ever waits for credit, so no frames are held up there.
+            continue  # The sender hardly ever waits for credit, so no frames are held up at this link.
         cause = _cause(table, shared_link) if shared_link["technology"] == "fibre_channel" else None
         if cause is not None and cause["entity"] not in (shared_link["entity"], *on_path):
             blocked.setdefault(str(cause["entity"]), (cause, []))[1].append(shared_link)

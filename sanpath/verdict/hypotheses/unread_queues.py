@@ -85,7 +85,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
             if segment.queue is not None and waits_with_free_slots(table, segment):
                 explains |= {index}
                 in_device = _in_device(table, segment.queue)
-                # What is known of fewer places says less for it.
+                # Evidence from fewer places supports the claim less.
                 least = min((in_device, *_slot_evidence(table, max(below))), key=lambda evidence: evidence.weight)
                 slots = (least, *other_steps_evidence(table, segment.queue), *waiting)
     else:

@@ -1,4 +1,4 @@
-"""An unread part of the path: it may explain any wait there, and shows nothing else."""
+"""An unread part of the path: it may explain any wait in it, and no reading is for or against it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _TCP_WINDOW_PRIOR = 0.0
 """The same if a TCP window may also be full: no source reads it, and it is as likely as a wait before the array's
 clock."""
 _ESXI_TCP_PRIOR = 0.0
-"""The same over Ethernet from an ESXi host. Nothing tells of its connections, neither lost segments nor windows, and
+"""The same over Ethernet from an ESXi host. No source reports its connections, neither lost segments nor windows, and
 it delays acknowledgements unless that is switched off (VMware KB 1002598)."""
 _MIN_WINDOW_BYTES = 65_535
 """The receive window that a TCP header can announce without scaling (RFC 9293, 3.1; RFC 7323, 2.2). No current stack
@@ -78,7 +78,8 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         place = _place(table, index)
         of_gap = [*evidence, *(idle_alone_evidence(table, between) if index in between else ())]
         if table.arrays and path_links(table):
-            # Array and links take longer for one direction: where they are not known, they are among what is unseen.
+            # Array and links may take longer for one direction. If they were not read, they are among the unseen
+            # parts.
             of_gap += one_direction_evidence(table, gap, of_adapter=True)
         yield Claim("unseen", None, gap, of_gap, prior=prior, verdict="cannot_tell", may_explain=others, place=place)
 

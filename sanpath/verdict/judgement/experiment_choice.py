@@ -20,7 +20,8 @@ _SUSPECTS = 4
 _CERTAIN = 0.95
 """Probability from which an outcome counts as certain."""
 _NAME_AN_ELEMENT = ("bottleneck", "configured_cap")
-"""Verdicts about which, without a rival, no experiment tells more. Others still lead to a place or a next limit."""
+"""Verdicts that name an element: if no other suspect is left, no experiment shows more. After other verdicts, an
+experiment may still show a place or a next limit."""
 _MIN_PROBABILITY = 0.001
 """Suspects with a lower probability are ignored."""
 

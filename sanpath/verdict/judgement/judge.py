@@ -1,7 +1,7 @@
 """Judges every step and direction: which claim is the most credible, and with what probability.
 
 The place where I/Os wait is not always the place that limits. A full queue above a saturated element only throttles:
-the posterior attributes its wait to that element. Questions have no fixed order: all claims compete over one table of
+the posterior attributes its wait to that element. Claims are not checked in any order: all compete over one table of
 places.
 """
 
@@ -30,7 +30,8 @@ from sanpath.verdict.places.scaling import below_sector_in_words, throughput_in_
 from sanpath.verdict.places.table import HARDLY, PlaceTable, place_tables
 
 _ACQUITTAL_PROBABILITY = 0.875
-"""Probability needed for the verdict that nothing limits, seven to one: whoever reads it stops looking."""
+"""Probability needed for the verdict that nothing limits, seven to one: whoever reads this verdict stops
+searching."""
 _COINCIDENT_RATIO = 0.1
 """A link is named together with the most probable one from this share of that one's probability."""
 _MAX_QUEUEING_RATIO = 0.2
@@ -47,7 +48,7 @@ _SINGLE_WINDOW_ERROR = 0.2
 """Probability that a single window misleads, for example because of a ramp or another job: sanpath's own choice. Each
 further window makes that rarer by e."""
 _MAX_LISTED = 8
-"""Largest number of listed suspects: sanpath's own choice. Those further down have hardly any probability."""
+"""Largest number of listed suspects: sanpath's own choice. The remaining ones have hardly any probability."""
 _BELOW_THE_LOAD = "something below the load"
 """Name of several unread places, if they differ."""
 

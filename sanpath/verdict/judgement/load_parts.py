@@ -76,8 +76,8 @@ def _combined(facts: Facts, together: Judgement, parts: Sequence[Judgement], *, 
         return _with_words(facts, replace(found, grade=grade), limited)
     largest = _SIMILAR_RATIO * max(part.load.in_flight_measured for part in undecided)
     if any(same_verdict(together, part) and part.load.in_flight_measured >= largest for part in limited):
-        return replace(together, grade="C")  # An undecided part does not contradict it.
-    # Of parts with about the same I/Os in flight, the slower ones are those that wait.
+        return replace(together, grade="C")  # An undecided part does not contradict this verdict.
+    # Of parts with about the same number of I/Os in flight, the slower ones wait.
     deciding = max(_largest_parts(undecided), key=lambda part: part.load.latency_seconds)
     stands = _undecided_stands(facts, together, deciding, parts)
     return _with_words(facts, together if stands else _part_as_whole(facts, together, deciding), limited)
@@ -124,7 +124,7 @@ def _combined_limit(
         if named.isdisjoint(bottleneck.elements)
     ]
     found = replace(found, grade=grade, bottlenecks=(*found.bottlenecks, *(listed if named else ())))
-    # The load itself is no element that the verdict could list.
+    # The load itself is not an element that the verdict could list.
     return _with_words(facts, found, [part for part in limited if not part.bottlenecks and part.kind != found.kind])
 
 

@@ -160,7 +160,7 @@ def _names(table: PlaceTable, claim: Claim) -> Iterator[str]:
 def possible_experiments(table: PlaceTable, first: Claim) -> Iterator[PossibleExperiment]:
     """Yield the experiments that a person could run. `first`: the most probable claim."""
     excluded = set[Action]()
-    if _in_flight_tried(table)[0] < 2:  # Fewer than one cannot be outstanding.
+    if _in_flight_tried(table)[0] < 2:  # At least one I/O is always outstanding.
         excluded |= {"fewer_in_flight", "one_in_flight"}
     if _is_slower_with_fewer(table):
         excluded.add("fewer_in_flight")
@@ -186,7 +186,7 @@ def load_steps(table: PlaceTable) -> Iterator[PossibleExperiment]:
     elif number(row := table.facts.row_of(table.load), "asked_in_flight") > most or row["engine_serialises"]:
         text = "repeat the step with twice as many processes, as the engine of each admits no more outstanding I/Os"
     elif (table.load.in_flight_configured or 0.0) >= doubled and row.get("rate_limited") is False:
-        # Asking for fewer than before tells nothing.
+        # Asking for fewer I/Os than before shows nothing new.
         text = "repeat the step with twice as many threads, as these do not keep outstanding what they were asked for"
     elif row["synchronous"] and number(row, "threads"):
         text += f", one for each of {doubled} processes"
@@ -287,7 +287,8 @@ def probe_steps(table: PlaceTable) -> Iterator[PossibleExperiment]:
 
 
 def others_in(table: PlaceTable) -> Mapping[str, OtherLoad]:
-    """Volume → the I/O of other hosts on it under load, on the load's arrays or, if these are not known, on any."""
+    """Volume → the I/O of other hosts on it under load. Volumes are those of the load's arrays or, if these are not
+    known, of any array."""
     related, arrays = table.facts.topology.related, set(table.arrays)
     found = loads_of_others(table.facts.topology, table.rows("volume"))
     return {

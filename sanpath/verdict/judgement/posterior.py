@@ -109,7 +109,7 @@ _FALL_DENSITY, _REPEATED_FALL_DENSITY = 0.05, 0.0005
 begun in between; and for a load that lacks I/Os, if it falls each time: then the additional I/Os cause it. sanpath's
 own choices."""
 _SAME_PLATEAU_ERROR = 0.06
-"""Difference of the logarithms of two throughputs up to about which they have the same limit."""
+"""Difference of the logarithms of two throughputs up to which they probably have the same limit."""
 _MIN_PLATEAU_WEIGHT = 0.01
 """Steps with a smaller weight are ignored: sanpath's own choice, for computing time."""
 _REPEATED_WEIGHT = 0.25
@@ -227,7 +227,7 @@ def _same_plateau(load: LoadFacts, other: LoadFacts) -> float:
 
 
 def _full_queues(table: PlaceTable) -> list[_Full]:
-    """The queue in each segment. Between the clocks of host and array, a queue that no source reads may be full."""
+    """The queue in each segment. Between the clocks of host and array, an unread queue may be full."""
     found = []
     unread, probability_of_unread, weight = unread_queues.full_above_array(table)
     for index, segment in enumerate(table.segments):
@@ -289,7 +289,7 @@ def _wait_density(
     visible = [segment for segment in explained if not segment.hidden_wait_probability]
     waits = [[segment.independent_wait if claim.independent_of_load else segment.wait for segment in visible]]
     if claim.growth == "saturates":
-        # It is full of the test's own I/Os, or of others' too.
+        # The element is full of the test's own I/Os, or of others' I/Os as well.
         waits.append([segment.own_wait for segment in visible])
     densities = [
         _idle_density(segment, wait, table.processor_wait_seconds)
@@ -300,7 +300,8 @@ def _wait_density(
     shown = fmean(_shown_density(visible, each, densities, claim) for each in waits)
     shown *= prod(segment.service_likelihood for segment in explained if segment.hidden_wait_probability)
     if claim.independent_of_load:
-        # It takes no capacity from other I/Os: below full queues, a cost of a few percent of the time limits nothing.
+        # The claim takes no capacity from other I/Os: below full queues, a cost of a few percent of the time limits
+        # nothing.
         seconds = sum(s.middle for s in table.segments if s.queue is None or not s.queue.holds_back)
         cost = min(1.0, sum(segment.independent_wait[1] for segment in explained) / (seconds or inf))
         shown *= _MIN_DENSITY + min(_COST_DENSITY * cost, _SMALL_COST_DENSITY * cost**2)

@@ -1,4 +1,4 @@
-"""Judges a step by its slow periods: a limit that acts only for a while hides on average of the step."""
+"""Judges a step by its slow periods: a limit that acts only for a while does not show in the mean of the step."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _judge_step(judgement: Judgement, slowed: Judgement | None, periods: SlowPer
 
 def _bottleneck_of_step(bottleneck: Bottleneck, words: str, periods: SlowPeriods) -> Bottleneck:
     """A bottleneck of slow periods as a bottleneck of the step. It limits only for a while, so it has no ceiling:
-    without it, the load would get what it gets in the rest of the time."""
+    without it, the load would always reach the throughput of the rest of the step."""
     return replace(
         bottleneck,
         ceiling_bytes_per_second=None,

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 _MAX_SOURCES = 4096
-"""Largest number of I/Os whose states are computed. With more I/Os, and with servers for more than half of these, the
-utilisation differs by at most two hundredths. sanpath's own choice."""
+"""Largest number of I/Os whose states are computed. For more I/Os, and servers for more than half of them, the
+utilisation is then off by at most two hundredths. sanpath's own choice."""
 _BISECTIONS = 40
 """Bisections of the interval in which the load of the servers is searched, for an error below a millionth."""
 _MIN_LOG_RATIO, _MAX_LOG_RATIO = -20.0, 20.0

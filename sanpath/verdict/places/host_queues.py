@@ -20,8 +20,8 @@ differ. With a coarse clock the error is larger."""
 _FULL_RATIO = 0.95
 """Share of its slots in use from which a queue is full."""
 _CLEARLY_FULLER = 1.5
-"""Ratio from which one parallel device is clearly fuller than the others together: sanpath's own choice, larger than
-the usual scatter of their shares of a load."""
+"""Ratio from which one of several parallel devices is clearly fuller than all others together: sanpath's own choice.
+It is larger than the usual scatter of their shares of a load."""
 _WHOLE_PLANE_SHARE = 0.95
 """Share of a plane's I/Os from which devices carry the whole plane."""
 _MIN_WAITING = 0.5
@@ -29,7 +29,7 @@ _MIN_WAITING = 0.5
 SOFTWARE_SECONDS = 30e-6
 """System call, block layer and interrupt of one I/O on a current host (fio on null_blk: 5 to 50 µs)."""
 _MIN_ADMITTED_SHARE = 0.01
-"""Smallest share of a direction's I/Os below the queue: they need some time there."""
+"""Smallest share of a direction's I/Os that counts as below the queue: every I/O spends some time there."""
 WITHOUT_QUEUE = ("md", "other dm")
 """Kinds of Linux devices that pass each I/O on to the devices below them. A multipath map holds requests."""
 _OVER_PATHS = (MULTIPATH_MAP, "nvme")
@@ -338,7 +338,7 @@ def _admitted_by_parts(facts: Facts, load: LoadFacts, last: HostQueue) -> float 
     parts = {part for name in uppers for part in facts.topology.members(name, "lun")}
     plane_rows = facts.tables["plane"].select(step=load.step, direction=load.direction, plane=last.below.plane)
     rows = [row for row in plane_rows if row["entity"] in parts]
-    # A path may refuse a request. The request is counted again when it is offered again.
+    # A path may refuse a request, and counts it again when it is offered again.
     complete = sum(number(row, "ops_per_second") for row in rows) >= _WHOLE_PLANE_SHARE * load.ops_per_second
     admitted = sum(number(row, "in_flight_measured") for row in rows)
     is_own = complete and not last.others_admitted

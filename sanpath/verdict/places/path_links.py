@@ -36,8 +36,8 @@ SWITCH_ERROR = 0.025
 _PORT_ERROR = 0.04
 """The same for a port at one end: it counts words or frames, with or without headers."""
 _LOAD_ALONE_RATIOS = (0.9, 1.3)
-"""Bytes of network ports (one, or all together) over the load's, between which they carry the load and hardly
-anything else: headers are a few per cent. sanpath's own choice."""
+"""Smallest and largest ratio of the bytes of network ports (one, or all together) to the load's at which these ports
+carry the load and hardly anything else: headers are a few per cent. sanpath's own choice."""
 _MODEL_ERROR = 0.015
 """The same for the bytes that the load implies: the frame model is good to 1 %, and so is throughput."""
 
@@ -208,7 +208,7 @@ def _uncounted(table: PlaceTable, counted_ends: Set[str]) -> Iterator[PathLink]:
         uncounted = [cable for cable in at_side if cable.id not in counted]
         # If some of them carried the load in other steps, only those count.
         links = [cable for cable in uncounted if cable.id in carried] or uncounted
-        # Links to which only initiators lead that count hardly any of its bytes do not carry it.
+        # A link does not carry the load if all initiators that lead to it count hardly any of the load's bytes.
         leading = {cable.id: _initiators_over(table, cable, targets) for cable in links}
         least = LOADED * load.bytes_per_second
         links = [cable for cable in links if _max_load_bytes(table, leading[cable.id]) >= least] or links

@@ -45,7 +45,7 @@ def less_busy_with_fewer(
     facts: Facts, load: LoadFacts, same_io: Sequence[LoadFacts], machine: str, fact: str
 ) -> float | None:
     """Lowest utilisation of processors with clearly fewer of the same I/Os. None: they were as busy, there is no such
-    step, or it is far less than these I/Os explain.
+    step, or the utilisation is far lower than these I/Os explain.
 
     Other work of a machine does not depend on the load: if processors are full only with more I/Os, these fill them.
     The arguments are those of `follows_load`.

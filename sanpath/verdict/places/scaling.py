@@ -2,7 +2,7 @@
 them.
 
 The elasticity is one if nothing waits (Little's law at constant latency). It is zero if an element is saturated
-(operational analysis, Denning and Buzen 1978), and negative if more load makes the others slower.
+(operational analysis, Denning and Buzen 1978), and negative if more I/Os make each other slower.
 """
 
 from __future__ import annotations

@@ -46,8 +46,8 @@ _MAX_ON_WIRE, _MAX_UNTIMED = 1.3, 2.0
 """Ratios beyond which a transfer has certainly waited: of a timed transfer to the time of its bytes on counted links,
 and of any other transfer to the shortest one. sanpath's own choices."""
 _SLOWEST_SERVICE_SECONDS = 0.03
-"""Longest service time: an I/O that takes longer has waited, whatever serves it. A vendor expects 17 to 20 ms of a
-LUN on its slowest drives."""
+"""Longest service time, in seconds: an I/O that takes longer has waited, whatever serves it. A vendor expects 17 to
+20 ms for a LUN on its slowest drives."""
 _MAX_DISTANCE_SECONDS = 0.2
 """Round trip to the other side of the Earth in fibre, 2 x 20,000 km at 200,000 km/s: no distance takes longer."""
 _MIN_SERVICE_SECONDS = 100e-6
@@ -73,8 +73,7 @@ from a few drives' number to some thousands at once."""
 _SERVED_BY_ANY = (1.0, 4096.0)
 """I/Os that fill a single drive, and that fill any array."""
 _MIN_INSIDE = 2.0
-"""Lower bound of the I/Os inside: sanpath's own choice. Otherwise the number of a single I/O would rule a place
-out."""
+"""Lower bound of the I/Os inside: sanpath's own choice. Without it, a single I/O inside would rule a place out."""
 REQUEST_BYTES = 256 * 1024.0
 """Largest size of one request. A larger I/O becomes several requests below the block layer, which queue one behind
 another (NVMe: MDTS, 128 KiB to 1 MiB; iSCSI: MaxBurstLength, 256 KiB by default, RFC 7143; Linux: max_sectors_kb, 512
@@ -84,7 +83,8 @@ _REPEAT_ERROR = 0.02
 _WINDOW_DIFFERENCE = 0.05
 """Relative difference between the counts of load and array, because their windows differ: sanpath's own choice."""
 _MUCH_SHORTER_RATIO = 0.5
-"""Share of the time below the host up to which a bound on the array's time shows where most of it passes."""
+"""Share of the time below the host up to which a bound on the array's time shows that most of this time passes
+elsewhere."""
 _OTHERS_MIX_FACTORS = (0.3, 2.0)
 """Factors by which an array's mean over several hosts' I/Os may differ from the mean over the test's."""
 

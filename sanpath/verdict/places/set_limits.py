@@ -94,8 +94,8 @@ def configured_limits(facts: Facts, load: LoadFacts) -> Iterator[SetLimit]:
 
 
 def limited_ratio(facts: Facts, load: LoadFacts) -> float:
-    """Share of a load's I/Os that a reached limit holds back: of one limited volume among several, only that
-    volume's. 1: all of them, or it is not known which."""
+    """Share of a load's I/Os that a reached limit holds back: if one of several volumes is limited, only that
+    volume's I/Os. 1: all I/Os, or it is not known which."""
     rates = {rate: sum(float(getattr(each, rate)) for each in facts.loads_in(load.step)) for rate in RATES}
     reached = [limit for limit in configured_limits(facts, load) if limit.used_ratio >= REACHED]
     if not reached:

@@ -28,7 +28,7 @@ _SAMPLING_ERROR = 0.5
 """Relative error of a smoothed round trip or a queue that is read once; it decreases with the square root of the
 polls."""
 _MAX_ERROR = 0.9
-"""Largest such error: sanpath's own choice, as a time that was read is not none."""
+"""Largest such error: sanpath's own choice. It is below 1, because a time that was read is not zero."""
 _PROMPT_SEGMENTS = 3.0
 """Segments of an I/O from which it is acknowledged at once: every second full segment is acknowledged without delay
 (RFC 1122, 4.2.3.2)."""
@@ -46,8 +46,8 @@ class TcpPath:
     which the data wait because the receiver's program has not read what arrived. `unread_seconds`: time of received
     data until that program reads them. `unread_by_target_seconds`: the same for commands and data at the target.
     `answers_sending_seconds`: as `sending_seconds`, for commands or responses in the opposite direction. `polls`: how
-    often these were read. `prompt_ratio`: how far acknowledgements of this load are prompt, 0 to 1. `round_trips`:
-    largest number that an I/O needs.
+    often these were read. `prompt_ratio`: to what degree acknowledgements of this load are prompt, 0 to 1.
+    `round_trips`: largest number that an I/O needs.
     """
 
     rows: tuple[FactRow, ...]
