@@ -114,7 +114,8 @@ def _samples_over_time(
     kind: str,
     loaded_entities: Mapping[str, Collection[str]],
 ) -> list[StepSamples]:
-    """Read samples over the entire recording. Of a source with very many entities, only those of the loaded paths."""
+    """Read samples over the entire recording. For a source with very many entities, read only those of the loaded
+    paths."""
     is_recorded = kind in recording.sample_kinds()
     if not is_recorded:
         return []

@@ -78,7 +78,7 @@ def _facts(recording: Recording, inputs: FactInputs, sampled_steps: SampledSteps
     steps, load_samples = sampled_steps.steps, sampled_steps.load_samples
     samples: Samples = correct_port_units(topology, sampled_steps.samples)
     loads = with_beginnings(load_facts(topology, steps, load_samples), topology, steps, sampled_steps.at_beginning)
-    # A generator that is read and reported no I/O did none, unless its host has at least one outstanding.
+    # A generator that was read and reported no I/O did no I/O, unless its host keeps at least one outstanding.
     loads = loads or host_loads(topology, samples, 1.0 if has_generator(events) else 0.0)
     if not loads and only_arrays_count(recording, events):
         loads = array_loads(topology, samples)

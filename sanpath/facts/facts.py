@@ -1,4 +1,4 @@
-"""What a recording says of each entity in each step and direction, as data."""
+"""What a recording says about each entity in each step and direction, as data."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class Facts:
         return list(self._loads_by_step.get(step, ()))
 
     def test_loads_in(self, step: str) -> list[LoadFacts]:
-        """Return the loads of a step, both directions, in which the other parts are included."""
+        """Return the loads of a step, both directions, all parts together."""
         return [load for load in self.loads_of_test or self.loads if load.step == step]
 
     def in_flight_in(self, step: str) -> float:

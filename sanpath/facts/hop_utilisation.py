@@ -169,7 +169,7 @@ def _cpu(reader: _Reader, entity: str) -> Values | None:
         others = {load_of_job(reader.topology, load) for load in loads} - {entity}
         if any(map(reader.samples_of, own)) or len(others) != 1:
             return _busiest_process(reader, own)
-        # A load that only the configuration names is reported under the name of the only other one.
+        # A load without samples that only the configuration names is the only other load, which has the samples.
         return _busiest_process(reader, loads)
     busy, passed = (reader.rate(entity, f"cpu_{name}seconds_total") for name in ("busy_", ""))
     if busy is None or passed is None:

@@ -52,7 +52,7 @@ class FactInputs:
 
     `in_slow_periods`: samples in the slow periods of those steps that have any, as if these were the steps; None: no
     step has any. `without_load`: those of arrays while no load runs. `device_stalls`: when block devices answered
-    nothing. `over_time`: as of Facts.
+    nothing. `over_time`: as in Facts.
     """
 
     inventory: Sequence[Report]

@@ -103,8 +103,8 @@ def _steps_of(source: str, steps: Sequence[Step]) -> list[Step]:
 
 
 def _unanswered(source: str, silent: Sequence[DeviceStall]) -> FactRow:
-    """Return the longest time in which a device of a source answered nothing. Of several, the one with the most
-    outstanding I/Os: all those of a path are its device's as well."""
+    """Return the longest time in which a device of a source answered nothing. If several devices did not answer, the
+    one with the most outstanding I/Os counts: the I/Os of a path are also those of its device."""
     of_source = [each for each in silent if each.source == source]
     longest = max(of_source, key=lambda each: (round(each.seconds), each.outstanding or 0.0), default=None)
     if longest is None:
@@ -153,7 +153,8 @@ def longest_gap(
 def _windows(
     samples: Mapping[str, Sequence[StepSamples]], steps: Sequence[Step], judged: Judged
 ) -> dict[str, _Windows]:
-    """Return source → step → its windows: the most that one of its entities has, but those of `judged`."""
+    """Return source → step → its windows: those of the entity with the most, or of the entities in `judged`, if there
+    are any."""
     seconds = {step.name: step.seconds for step in steps}
     groups: defaultdict[tuple[str, str], dict[str, tuple[int, float]]] = defaultdict(dict)
     for kind in _POLLED:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 STOP = "stop"
 RUN, CUT, END = "run ", "cut", "end "
-"""Commands of a probe: run a step, cut the current one short, end the run. RUN and END have an order."""
+"""Commands of a probe: run a step, cut the current one short, end the run. RUN and END are followed by an order."""
 ABORT = "abort"
 UNWRITTEN = 4
 """The recorder's exit code if the recording could not be written completely."""

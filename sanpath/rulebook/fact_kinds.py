@@ -1,4 +1,5 @@
-"""The facts of each fact table, whether each is a number, a truth value or a name, and names like a mistaken one."""
+"""The facts of each fact table; whether each is a number, a truth value or a name; and suggestions for misspelt
+names."""
 
 from __future__ import annotations
 

@@ -56,9 +56,9 @@ def applicable_remedies(
     """Return the remedies that apply to an entity with these rows of facts, filled with the facts.
 
     A condition on an unknown fact counts as met. But if the make of a device is unknown, the remedies of all makes
-    are merged into one without commands: nobody should type the commands of another make. Of several rows with a fact
-    the last one counts. `context`: facts that the rows lack: `CONTEXT_FACTS`, and the platform of the test's hosts.
-    `units`: fact → unit."""
+    are merged into one without commands: nobody should type the commands of another make. If several rows have a
+    fact, the last one counts. `context`: facts that the rows lack: `CONTEXT_FACTS`, and the platform of the test's
+    hosts. `units`: fact → unit."""
     reported = {name: value for row in rows for name, value in row.items() if value is not None}
     facts = {**(context or {}), **reported}
     result: list[Fix] = []

@@ -30,7 +30,7 @@ from sanpath.yaml_document import Document, DocumentError, Place, parse
 MAX_BYTES = 64 * 1024
 """Larger rule files are refused; the longest built-in one has a tenth of this size."""
 _MAX_ENTRIES = 10_000
-"""Of a folder of rules, everything below it included. A link may lead to a whole file system."""
+"""Maximum entries of a folder of rules, including everything below it. A link may lead to a whole file system."""
 
 Problem = tuple[Place, str]
 

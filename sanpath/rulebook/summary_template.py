@@ -42,7 +42,8 @@ def check(template: str, names: Collection[str], numbers: Collection[str]) -> No
 
 
 def fill(template: str, values: Mapping[str, FactValue], units: Mapping[str, str]) -> str:
-    """Fill a checked template. A name without a value reads "not known"; a clause in brackets with one is left out.
+    """Fill a checked template. A name without a value reads "not known"; a clause in brackets that contains one is
+    left out.
 
     `units` is name → unit; a number whose name has none is printed bare.
     """

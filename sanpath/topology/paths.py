@@ -18,7 +18,8 @@ _MAX_HOPS = 14
 _MAX_ROUTES = 16
 """Maximum routes of equal length between an initiator and a target port: parallel ISLs."""
 MAX_PATHS = 200_000
-"""A hundred hosts with four ports each have 51,200 paths to an array with 128. A small file can name millions."""
+"""Maximum I/O paths of a recording. A hundred hosts with four ports each have 51,200 paths to an array with 128
+ports. A small file can name millions."""
 _MAX_SEARCHED_LINKS = 50_000_000
 """Maximum links searched for the paths of a load: 500 initiators in a fabric of 50,000 ports. Takes minutes."""
 _VOLUME_KEYS = {"naa", "eui"}
@@ -326,10 +327,11 @@ def visible_ports(topology: Topology, paths: Iterable[IoPath]) -> dict[str, set[
 
 
 def _filter_by_multipathing(topology: Topology, paths: Sequence[IoPath]) -> list[IoPath]:
-    """Leave out what the multipathing has no path to: that of the load's LUNs, else that of the initiator.
+    """Return the I/O paths over initiators and target ports that multipathing uses, by the paths of the load's LUNs
+    or else of the initiator.
 
-    Target ports count where all its paths say where they lead. Nothing is left out where nothing would remain of a
-    load or of an initiator: its paths may lie on a switch that is not read."""
+    Target ports are compared only if all these paths name theirs. A load or an initiator that would lose all its I/O
+    paths keeps them: its multipath paths may cross a switch that is not read."""
     loads, all_hbas = {path.load for path in paths}, [path.hba for path in paths]
     load_paths = {load: set(paths_of_luns(topology, luns_of(topology, load))) for load in loads}
     hbas = {load: set(_adapters_with_paths(topology, load_paths[load], all_hbas)) for load in loads}

@@ -33,9 +33,9 @@ def connect_described(topology: Topology) -> None:
     """Add the cables of switch ports whose descriptions name one host, array or other switch, unless a device reports
     their other end. Port channels and management ports are left out.
 
-    The adapter or target port is the one that the description names, too, or the only one without a cable. Of several
-    adapters it is the only one whose target ports are all in the fabric of the switch port, if that is the only port
-    there that is described so. Otherwise an unnamed port of the owner is added, with a number.
+    The adapter or target port is the one that the description also names, or the only one without a cable. Of several
+    adapters it is the only one whose target ports are all in the fabric of the switch port, if no other port of that
+    fabric has such a description. Otherwise an unnamed port of the owner is added, with a number.
     """
     cabled = _cabled(topology)
     by_owner: dict[str, list[Entity]] = defaultdict(list)
@@ -149,7 +149,7 @@ def _only_of_fabric(
     topology: Topology, ports: Sequence[str], adapters: Sequence[str], fabrics: Mapping[str, str]
 ) -> dict[str, str]:
     """Return switch port → adapter, where a fabric has one of these ports, and one adapter has all its target ports
-    in it. Frames do not leave a fabric (FC-SW), so an adapter is cabled to that of its target ports."""
+    in it. Frames do not leave a fabric (FC-SW), so an adapter is cabled to the fabric of its target ports."""
     ports_in: dict[str, list[str]] = defaultdict(list)
     for port in ports:
         ports_in[_fabric(topology, port, fabrics)].append(port)

@@ -199,7 +199,8 @@ def _entity(members: list[tuple[Local, SourceEntity]], name: str) -> Entity:
 def _join_guests(topology: Topology) -> None:
     """Join each guest that is read as a host to the virtual machine of its name.
 
-    A hypervisor reports that name, or sanpath.yaml declares it, unless that declares a host of this name as well.
+    The name is one that a hypervisor reports, or that sanpath.yaml declares, unless sanpath.yaml also declares a host
+    of that name.
     """
     vms = {vm.label: vm.id for vm in topology.of_kind("vm")}
     for host in topology.of_kind("host"):
@@ -290,7 +291,7 @@ def _attach_initiators(topology: Topology) -> None:
 def _link_luns_to_volumes(topology: Topology) -> None:
     """Link each LUN to the volume with its SCSI or NVMe identifier.
 
-    Linux names an NVMe namespace by its UUID where it has one, and only else by its NGUID (sysfs, wwid)."""
+    Linux names an NVMe namespace by its UUID if it has one, otherwise by its NGUID (sysfs, wwid)."""
     volumes = {
         value: volume.id
         for volume in topology.of_kind("volume")

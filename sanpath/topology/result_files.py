@@ -1,4 +1,5 @@
-"""What result files leave out: their machine, and lines of sanpath.yaml that name only the first of several files.
+"""Adds what is missing for result files: their machine, and lines of sanpath.yaml that name only the first of several
+files.
 
 Both are added when a recording is read, so that the order of the imports does not matter.
 """

@@ -37,7 +37,7 @@ def same_entities(
         if len(sharing) == 1:
             continue
         for group in _compatible(sharing, machines) if key in _COPIED_KEYS else (sharing,):
-            # The first is one that is read, so that all others become its neighbours.
+            # The first report is of a machine that is read, so that all others become its neighbours.
             first, *others = sorted(group, key=lambda local: local not in machines)
             graph.add_edges_from((first, other) for other in others)
     graph.remove_nodes_from([*_between_machines(graph, machines)])

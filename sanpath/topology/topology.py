@@ -30,7 +30,7 @@ class Topology:
 
     `links`: use add_link to add one. `known_as`: (source, kind, the source's own id) → entity. `with_unread_target`:
     loads with a target that no source reports, such as the address of a server. `with_unread_volume`: those of them
-    whose target is a volume, which is on no array that is read. Nothing changes after the resolution.
+    whose target is a volume on an unread array. Nothing changes after the resolution.
     """
 
     entities: dict[str, Entity] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""The share of a load's I/Os that reaches its target devices, or any: a cache, or memory, answers the rest."""
+"""The share of a load's I/Os that reaches its target devices, or any device. A cache, or memory, answers the rest."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sanpath.topology.topology import Topology
 _MAX_MERGED = 512.0
 """I/Os that become one request: 320 of 4 KiB are 1280 KiB (Linux: the default of max_sectors_kb)."""
 _CARRIES_ALL_DIFFERENCE = 0.1
-"""Relative difference up to which a device carries all I/Os of a load, and none besides."""
+"""Relative difference up to which a device carries all I/Os of a load, and no others."""
 _JOURNAL_BYTES, _JOURNAL_WRITES = 64 * 1024.0, 4.0
 """What a file system may write to its journal for each flush: ext4 a descriptor, blocks of metadata and a commit, XFS
 a log buffer of 32 KiB (mount option logbsize), btrfs the nodes of a log tree of 16 KiB each."""
@@ -47,9 +47,9 @@ def device_share(topology: Topology, load: LoadFacts, tested: UnderTest | None) 
 
 
 def carried_ratio(topology: Topology, load: LoadFacts, tested: UnderTest | None) -> float | None:
-    """Return the most that may have left the memory of a load's machines: the bytes, in its direction, of all their
-    block devices and ports over its own. None: a machine has a device or a port that was not read, or none of either;
-    or a device that the load names counts nothing.
+    """Return the largest share of a load's bytes that may have left the memory of its machines: the bytes of all
+    their block devices and ports in the load's direction, over the load's bytes. None: a machine has a device or a
+    port that was not read, or none of either; or a device that the load names counts nothing.
 
     The path of an I/O need not be known for this: a file in memory, such as one that a mistyped device name makes
     below /dev, is on no device.
@@ -112,8 +112,8 @@ def _total_rate(
 ) -> float | None:
     """A rate of all devices. None: no source counts one of them. `own`: that of the load.
 
-    Devices that stand on each other carry the same I/O once, as do mirrors: of those of which one alone carries the
-    load the busiest counts, else the sum over one level of the stack.
+    Stacked devices carry the same I/O, and so do mirrors. If one device carries the load alone, the busiest such
+    device counts; otherwise the sum over one level of the stack.
     """
     rates = {device: _rate(samples, quantity, direction) for device, samples in by_device.items()}
     known = {device: rate for device, rate in rates.items() if rate is not None}

@@ -29,9 +29,9 @@ from sanpath.topology.topology import Topology
 class Cabling:
     """The links of a recording, and where the test's I/O may go.
 
-    `links`: all of them. `paths`: those that the test can use, of `all_paths`, all that are cabled. `crossed`: group
-    of links between switches → its crossing. `open_links`: links whose path cannot be followed, where no path is
-    known. `test_cables`: group of links → those that the test can cross. `own_links`: those of the test's initiators.
+    `links`: all of them. `all_paths`: all cabled paths; `paths`: those that the test can use. `crossed`: group of
+    links between switches → its crossing. `open_links`: links whose path cannot be followed, where no path is known.
+    `test_cables`: group of links → those that the test can cross. `own_links`: those of the test's initiators.
     `is_complete`: whether all paths are cabled from end to end.
     """
 
@@ -145,7 +145,7 @@ def _counted_at_ends(
             end = facing.get(topology.known_as.get((sample.source, kind, sample.entity), ""))
             if sample.step != step.name or end is None:
                 continue
-            # What a switch sends the device at the other end receives.
+            # The device at the other end receives what a switch sends.
             side = "rx" if end.counter(direction) == "tx" else "tx"
             if (rate := sample.rate(f"bytes_{side}_total")) is not None:
                 totals[kind, sample.source] = totals.get((kind, sample.source), 0.0) + rate

@@ -36,14 +36,15 @@ def _negotiated(links: FactTable, cable: Cable) -> list[FactValue]:
 
 
 def _highest_speed(topology: Topology, cable: Cable) -> float | None:
-    """Return the highest speed that both ends of a link support, in bits a second. None: that of the device is not
+    """Return the highest speed that both ends of a link support, in bits a second. None: the device's speed is not
     known. A switch's port alone often supports more than what is behind it."""
     capable = _at_ends(topology, cable, "capable_bits_per_second")
     return min(capable.values()) if cable.device in capable else None
 
 
 def _at_ends(topology: Topology, cable: Cable, attribute: str) -> dict[str, float]:
-    """Return an attribute of the ends of a link that have it. Of several devices behind a port, none is its end."""
+    """Return an attribute of the ends of a link that have it. If several devices are behind a port, none of them
+    counts as its end."""
     ends = [cable.switch_port, *(() if cable.uplink_of else (cable.device,))]
     values = {end: as_number(topology.entities[end].attributes.get(attribute)) for end in ends}
     return {end: value for end, value in values.items() if value is not None}

@@ -37,8 +37,8 @@ _Counted = Mapping[tuple[str, str, str], StepSamples]
 @dataclass(frozen=True, slots=True)
 class SampledPort:
     """The switch port of a cable in one step. `far_sample`: the port at the far end of a link between switches.
-    `miscounts`: the directions in which its counter cannot be right. `higher_speed`: what one end names where the
-    other names the lower `negotiated`; None: they agree, or one names none."""
+    `miscounts`: the directions in which its counter cannot be right. `higher_speed`: the speed that one end reports
+    if the other end reports the lower `negotiated`; None: they agree, or one reports no speed."""
 
     cable: Cable
     technology: Technology
@@ -51,8 +51,8 @@ class SampledPort:
 
     @property
     def at_higher_speed(self) -> SampledPort:
-        """The port at the speed that its counters leave when they exceed the lower one; of no known capacity if there
-        is none."""
+        """The port at `higher_speed`, for counters that exceed the lower speed. Without a higher speed, its capacity
+        is not known."""
         speed = self.higher_speed
         capacity = link_capacity(self.technology, speed) if speed else None
         return replace(self, capacity=capacity, negotiated=speed or self.negotiated, higher_speed=None)
@@ -175,7 +175,7 @@ def link_rows(
     naa, platform = _lun_identifier(topology, loads), platform_of_hosts(topology, loads)
     counted = {(s.step, s.source, s.entity): s for s in samples.get("switch_port", ())}
     of_steps = [[p for c in cables if (p := sampled_port(topology, c, step, counted)) is not None] for step in steps]
-    # Hosts report a speed at one time, which says nothing of a link whose speed changes during the run.
+    # Hosts report a speed only once, which says nothing about a link whose speed changes during the run.
     speeds = {(p.cable.id, p.reported_speed) for ports in of_steps for p in ports}
     changes = {cable for cable, number in Counter(cable for cable, _ in speeds).items() if number > 1}
     of_steps = [[p.as_reported if p.cable.id in changes else p for p in ports] for ports in of_steps]
@@ -229,8 +229,8 @@ def sampled_port(topology: Topology, cable: Cable, step: Step, samples: _Counted
 
 
 def _port(topology: Topology, cable: Cable, step: Step, samples: _Counted) -> SampledPort | None:
-    """Return the port with the samples of one source: of several that read it, the one with the most windows among
-    those that tell its bytes."""
+    """Return the port with the samples of one source: of the sources that know its bytes, the one with the most
+    windows."""
     entity = topology.entities[cable.switch_port]
     read = [samples[key] for source_id in entity.known_as if (key := (step.name, *source_id)) in samples]
     sample = max((s for s in read if s.length_seconds), key=lambda s: (_counts_bytes(s), s.windows), default=None)
@@ -249,9 +249,10 @@ def _port(topology: Topology, cable: Cable, step: Step, samples: _Counted) -> Sa
 def _speed_at_host(topology: Topology, cable: Cable, technology: Technology) -> float | None:
     """Return the speed that the initiator port at a link has negotiated, by its host. None: not known.
 
-    Both ends of a Fibre Channel link run at the same speed (FC-FS, speed negotiation). If they name different ones,
-    the higher is what that end could do: some agents report the highest or configured speed of a port. Virtual
-    Ethernet ports name a speed of no meaning, as do converged adapters that name no speed of Fibre Channel.
+    Both ends of a Fibre Channel link run at the same speed (FC-FS, speed negotiation). If they report different ones,
+    the higher is what that end could do: some agents report the highest or configured speed of a port. The speed of
+    virtual Ethernet ports has no meaning, and neither has that of converged adapters that do not report a speed of
+    Fibre Channel.
     """
     if technology != "fibre_channel" or cable.side != "host" or _is_uplink(cable):
         return None

@@ -93,8 +93,8 @@ def miscounted(
 
     All links at one end of the paths together carry at least the test's bytes. If they count clearly fewer, but those
     at the other end, or others (`counted_elsewhere`, bytes a second), count the test's bytes, then a counter stands
-    still or counts in another unit. It is in a fabric whose other end counts clearly more, or whose ends both count
-    nothing. If both ends of every fabric agree, the missing bytes took an unknown path. `byte_rates`,
+    still or counts in another unit. That counter is in a fabric whose other end counts clearly more, or whose ends
+    both count nothing. If both ends of every fabric agree, the missing bytes took an unknown path. `byte_rates`,
     `test_byte_rate`: as in shares_of_test.
     """
     pairs = [(path.cables[0], path.cables[-1]) for path in paths if path.cables]
@@ -231,10 +231,10 @@ def _between_switches(
     """Return the shares of parallel links between two switches.
 
     Links that spread exchanges by source, destination and exchange (FC-SW) carry equal bytes, and each the same share
-    of the test as of all traffic. Unequal ones pin flows: one carries what an initiator sends if it counts as many
-    bytes. `through`: share of the test that crosses all of them. Where that is None, shares are known only while the
-    links carry no foreign bytes. `flows`: bytes a second, and share of the test, of each initiator whose paths all
-    cross them."""
+    of the test as of all traffic. Unequal links pin flows: a link carries the flow of an initiator if it counts as
+    many bytes. `through`: share of the test that crosses all of them. Where that is None, shares are known only while
+    the links carry no foreign bytes. `flows`: bytes a second, and share of the test, of each initiator whose paths
+    all cross them."""
     total = sum(byte_rates.values())
     if not total:
         return {}
@@ -317,8 +317,8 @@ def other_path_idle(
     """Return whether a parallel link, which the test could use as well, carries neither the test nor foreign bytes.
 
     A host that uses several of its links in turn sends over all of its paths. A target port that stays idle meanwhile
-    is on none of these paths, and no path policy can use it. Nor is another one known to lead to where a port without
-    a known peer does. None: not known."""
+    is on none of these paths, and no path policy can use it. For a port without a known peer, the answer is no: no
+    other link is known to lead to the same device. None: not known."""
     if cable.device == cable.switch_port:
         return False
     if (

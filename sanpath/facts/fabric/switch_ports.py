@@ -43,9 +43,9 @@ def switch_port_rows(
 ) -> Iterator[FactRow]:
     """Yield one row for each port and step, both directions together.
 
-    Rows are of ports that carry the test or may carry it, and of others with errors in the step. Counts are those of
-    a minute; a step shorter than a minute counts as one. Of a port that several sources read, each value is that of
-    the first one that reports it: they count the same frames."""
+    Rows are of ports that carry the test or may carry it, and of others with errors in the step. Counts are per
+    minute; a step shorter than a minute counts as a full minute. If several sources read a port, each value is that
+    of the first source that reports it: they count the same frames."""
     carries = _carrying(links)
     logins = _logins(topology)
     for step in steps:
@@ -57,7 +57,8 @@ def switch_port_rows(
         by_local = {(sample.source, sample.entity): sample for sample in step_samples}
         built: set[str] = set()
         for sample in step_samples:
-            # Most ports of a large site are neither: skipped before a row is built.
+            # Most ports of a large site neither carry the test nor have errors: they are skipped before a row is
+            # built.
             if (sample.source, sample.entity) not in may_carry and not sample.moved(_ERROR_COUNTERS):
                 continue
             port = topology.known_as.get((sample.source, "switch_port", sample.entity))

@@ -31,7 +31,7 @@ _BITS_FOR_BYTES = (7.6, 8.6)
 def figure_comparisons(events: SourceEvents, measurements: Measurements) -> list[FigureComparison]:
     """Return one comparison for each entity, quantity, step and direction, in the order in which they were entered.
 
-    A quantity that other figures only follow from is left out, unless several sources give it.
+    A quantity that is only an input of other figures is left out, unless several sources give it.
     """
     by_entity: dict[str, dict[Key, list[FigureValue]]] = {}
     tasks: set[tuple[str, Key]] = set()

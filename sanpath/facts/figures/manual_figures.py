@@ -1,4 +1,4 @@
-"""Figures that a person entered are used if no source measured them. A measurement always has precedence."""
+"""Uses the figures that a person entered, if no source measured them. A measurement always has precedence."""
 
 from __future__ import annotations
 

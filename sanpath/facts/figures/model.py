@@ -39,10 +39,10 @@ class FigureComparison:
     """All figures of one quantity of an entity. `step`, `direction`: None: of all steps, of both directions.
 
     `ratio`: the largest factor between two figures that rounding and ranges do not explain; 1: they agree, None:
-    there is only one figure. What was measured is compared with a ceiling in `used_ratio` instead: the highest
-    measured throughput over the ceiling. Of a timed task it is the task's throughput over the highest that the load
-    tests of the recording moved in that direction. Of bytes that crossed the wire it is their share of the task's
-    bytes. None: none of these. `is_timed_task`: it took bytes and seconds.
+    there is only one figure. `used_ratio`: the highest measured throughput over a ceiling. For a timed task, it is
+    the task's throughput over the highest that the load tests of the recording moved in that direction. For bytes
+    that crossed the wire, it is their share of the task's bytes. None: the figure is none of these. `is_timed_task`:
+    the figure is the throughput of a task of known bytes and seconds.
     """
 
     entity: str

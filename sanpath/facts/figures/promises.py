@@ -45,7 +45,7 @@ def promises_of(
 
 
 def _both_directions(entity: str, both: Sequence[LoadFacts], ceilings: Ceilings) -> Promise | None:
-    """Return the promise of the device itself. None: nothing was noted down."""
+    """Return the promise of the device itself. None: no figure was entered for it."""
     promises = []
     for unit, formatted in (("bytes_per_second", bandwidth), ("ops_per_second", iops)):
         used_ratio, words = 0.0, []

@@ -40,7 +40,7 @@ def _row(topology: Topology, step: UnderTest, machine: str, group: str, device: 
     counted = disk_rates(step, group)
     is_only = list(step.devices) == [device]
     rates = load_rates(step) if counted.ops is None and is_only else counted
-    # There are no limits of bursts.
+    # Control groups have no burst limits.
     facts = limit_facts(limits, rates, _changed(samples, limits))
     used = {name: value for name, value in facts.items() if name != "limit_burst_used"}
     if not any(limits.values()):
@@ -69,7 +69,7 @@ def _row(topology: Topology, step: UnderTest, machine: str, group: str, device: 
 
 
 def _changed(samples: Sequence[StepSamples], limits: Mapping[str, float | None]) -> dict[str, float]:
-    """Return the limits that are others at the end of the step than on average over it, as they are then."""
+    """Return the limits that differ at the end of the step from their mean over it, with their values at the end."""
     lasts = {
         name: next((last for sample in samples if (last := sample.last_values.get(name)) is not None), None)
         for name in limits
@@ -84,8 +84,8 @@ def _changed(samples: Sequence[StepSamples], limits: Mapping[str, float | None])
 def _test_ratio(step: UnderTest, device: str, rates: Rates) -> float | None:
     """Return the share of the test's bytes that pass the group. None: not known.
 
-    A group with the same bytes as the test is the test's. In any other group, only those of the test's bytes are
-    certain that the rest of the device's bytes cannot be: other loads may have processes of the same name.
+    A group with the same bytes as the test is the test's. In any other group, only the bytes that the rest of the
+    device's bytes cannot account for are certain to be the test's: other loads may have processes of the same name.
     """
     test, passing, carried = load_rates(step).bytes or {}, rates.bytes, disk_rates(step, device).bytes or {}
     total = sum(test.values())

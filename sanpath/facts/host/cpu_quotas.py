@@ -32,8 +32,8 @@ NO_QUOTA: Mapping[str, FactValue] = {
 def cpu_quota_facts(
     topology: Topology, load: LoadFacts, tested: Sequence[UnderTest], control_groups: FactTable
 ) -> Mapping[str, FactValue]:
-    """Return the facts of the quota that is used most, of those that hold for a load. `control_groups`: the I/O of
-    control groups, which shows those that are another load's."""
+    """Return the facts of the quota that is used most, of all quotas that hold for a load. `control_groups`: the I/O
+    of control groups, which shows which of them belong to another load."""
     found = [
         facts
         for step in tested

@@ -12,7 +12,8 @@ from sanpath.model import DIRECTIONS, Direction, Scalar
 _SUSTAINED = 1.02
 """Throughput over the sustained limit from which a burst is used: a step's mean is right to a percent or two."""
 IMPOSSIBLE_RATIO = 1.1
-"""Throughput over a limit that no step shows, however short it is, if the limit is in force and counts as assumed."""
+"""Ratio of throughput to a limit that no step can reach, however short it is, if the limit is in force and counts
+I/Os as assumed."""
 _NONE: Mapping[str, Scalar] = {}
 _DIRECTION_WORDS = {"": "", "_read": " of reads", "_write": " of writes"}
 
@@ -61,7 +62,7 @@ def load_rates(step: UnderTest) -> Rates:
 
 
 def summed(parts: Iterable[Rates]) -> Rates:
-    """Return the sum over the disks of a group; unknown where that of one disk is."""
+    """Return the sum over the disks of a group. None: a disk's throughput is not known."""
     known = list(parts)
     return Rates(_summed([each.ops for each in known]), _summed([each.bytes for each in known]))
 
@@ -76,7 +77,7 @@ def _summed(parts: Sequence[Mapping[Direction, float] | None]) -> Mapping[Direct
 def limit_facts(attributes: Mapping[str, Scalar], rates: Rates, at_end: Mapping[str, Scalar] = _NONE) -> FactRow:
     """Return the facts of the limits of a disk or group. Ratios are None where its throughput is not known.
 
-    `at_end`: the limits that are others at the end of the step than on average over it."""
+    `at_end`: the limits that differ at the end of the step from their mean over it."""
     uses = {d: _uses(attributes, rates, d, at_end) for d in DIRECTIONS}
     reported = [use for direction_uses in uses.values() for use in direction_uses]
     highest = max(reported, key=lambda use: use.ratio, default=None)
@@ -122,7 +123,7 @@ def _figure(quantity: str, limit: float) -> str:
 def counted_operations(rates: Rates, directions: Sequence[Direction], unit: float | None, limit: float) -> float:
     """Return the I/Os a second as a limit without bursts counts them, those of more than `unit` bytes as several.
 
-    Nothing exceeds a limit by much: where they would, this release counts each I/O as one."""
+    Throughput never exceeds a limit by much: if it would, this release counts each I/O as one."""
     in_units, each = (_counted(rates, "ops", directions, size) or 0.0 for size in (unit, None))
     return min(in_units, each) if in_units > IMPOSSIBLE_RATIO * limit else in_units
 

@@ -14,8 +14,9 @@ from sanpath.topology.paths import hosts_of, hosts_of_all, load_of_job, machines
 from sanpath.topology.topology import Topology
 
 _USED_RATIO = 0.2
-"""If no source reports which devices the load uses, a block device with this share of its I/Os counts as used; and
-one with this share of what its machine does for the load, if that is missing without it."""
+"""Share of the load's I/Os from which a block device counts as used, if no source reports which devices the load
+uses. Another device counts from the same share of what its machine does for the load, if the busy devices do not
+account for all of that."""
 _Part = tuple[float, float]
 """Operations a second, and I/Os outstanding on average."""
 _IDLE: _Part = (0.0, 0.0)
@@ -260,7 +261,7 @@ def _devices(
         levels = guests, [machine for machine in machines if machine not in guests]
         named = [lun for level in levels for lun in _used(topology, loads, level, samples)]
     if not named and len(machine_luns) == 1 and not any(map(samples.get, machine_luns)):
-        named = list(machine_luns)  # the only one that any source knows; what it did was not counted
+        named = list(machine_luns)  # The only device that any source knows. Its I/O was not counted.
     identifiers = {
         (key, identifier)
         for lun in named
@@ -286,7 +287,8 @@ def _luns_of(topology: Topology, machines: Iterable[str]) -> list[str]:
 
 
 def _targets(topology: Topology, load: LoadFacts) -> list[str]:
-    """Return the LUNs that the loads name, or that each of the jobs does whose load names no target."""
+    """Return the LUNs that the loads name. If a load names no target, they are those of its jobs, if each job names
+    one."""
     named = []
     for root in load.roots:
         jobs = [job for job in load.jobs if job in topology.entities and load_of_job(topology, job) == root]

@@ -21,7 +21,7 @@ _PER_STEP = (*_SHARES, "align_bytes")
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """How the jobs of a load were configured to access their data in a step. None: not known of one of them.
+    """How the jobs of a load were configured to access their data in a step. None: not known for one of them.
 
     `random_ratio`, `read_ratio`: share of the I/Os, each job with the same weight. `align_bytes`: what the addresses
     are multiples of, on average of the jobs. `working_set_bytes`, `files`, `threads`, `in_flight`: of all jobs

@@ -14,8 +14,8 @@ from sanpath.topology.topology import Topology
 class BusiestDevice:
     """The busiest device in the busiest step. `bytes_per_second`: of each direction that moves any.
 
-    `ops_per_second`: None where those of a direction are not known. `has_latency`: the time of its I/Os is counted,
-    and they are too few, or too short, to be a load."""
+    `ops_per_second`: None: the operations of a direction are not known. `has_latency`: the time of its I/Os is
+    counted, but they are too few, or too short, to be a load."""
 
     entity: str
     bytes_per_second: Mapping[Direction, float]
@@ -42,7 +42,7 @@ def _moved(sample: StepSamples) -> dict[Direction, float]:
 
 
 def _operations(sample: StepSamples, direction: Direction) -> float | None:
-    """Operations per second. None: those of a window in which bytes were moved are not known."""
+    """Operations per second. None: they are not known for a window in which bytes were moved."""
     windows = zip(*(sample.rates.get(f"{what}_{direction}_total", ()) for what in ("ops", "bytes")), strict=False)
     is_known = all(operations is not None or not moved for operations, moved in windows)
     return sample.rate(f"ops_{direction}_total") if is_known else None

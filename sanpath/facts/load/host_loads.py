@@ -24,8 +24,8 @@ before."""
 _BUSY_RATIO = 0.1
 """From this share of its highest rate on, a host is busy."""
 _MIN_OPS_PER_SECOND = 1.0
-"""I/Os per second from which a machine that keeps none outstanding has a load: sanpath's own choice. An idle one that
-writes logs has done many after days."""
+"""I/Os per second from which a machine that keeps none outstanding has a load: sanpath's own choice. Over days, an
+idle machine that writes logs does many I/Os, too."""
 _HELD_RATIO = 0.5
 """Share of its outstanding I/Os from which a host is busy, however few of them complete."""
 _ALL_RATIO = 0.9

@@ -29,7 +29,7 @@ SAME_SIZE = 0.1
 """Relative difference of mean sizes below which I/Os have the same size: the means of a mix of sizes scatter."""
 
 _QUARTER = 2
-"""Fewest windows of a quarter of a step, or its mean may be chance."""
+"""Fewest windows of a quarter of a step: with fewer, its mean may be chance."""
 _SAME_TRAFFIC_RATIO = 0.05
 """Bytes of two sources that differ by a smaller ratio are the same traffic (rounding, clock edges)."""
 CLEARLY_MORE = 1.3
@@ -214,8 +214,9 @@ class LoadFacts:
     def with_flushes(self, in_flight: float) -> float:
         """Return a number of I/Os in flight, of one direction or both, and the flushes that the load waits for.
 
-        An asynchronous engine of fio counts a flush from its queueing behind the writes, whose time counts twice
-        then. So both are no more than the load may keep outstanding, unless its I/Os alone are.
+        An asynchronous engine of fio times a flush from when it is queued behind the writes, so the time of these
+        writes counts twice. So the sum is limited to what the load may keep outstanding, unless its I/Os alone are
+        more.
         """
         total = in_flight + self.flushes_in_flight
         return max(in_flight, min(total, self.in_flight_configured or total))

@@ -1,8 +1,8 @@
 """Finds the block devices whose I/Os are a host's load, each counted once, by their bytes. It is used if no source
 reports the stack: iostat, sar and node_exporter report a name and its bytes.
 
-The devices below a device move its bytes too: once, or several times if they hold copies or parity. Devices that no
-upper one explains are load of their own.
+The devices below a device move its bytes too: once, or several times if they hold copies or parity. A device that no
+upper device explains is a load of its own.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ _PASSED_RATIO = 0.5
 _MAX_CANDIDATES = 8
 """Largest number of devices that are searched for parts."""
 _MAX_TRIED = 3
-"""Largest number of ways to leave one out that are tried with more devices: a nearly idle one changes little."""
+"""With more devices than that, the largest number of choices without one device that are tried: a nearly idle device
+changes the sum only a little."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,7 @@ def uppermost(devices: Sequence[Stacked]) -> dict[str, tuple[str, ...]]:
 
 @dataclass(slots=True)
 class _Stacks:
-    """`below`: as of uppermost, so far. `placed`: devices whose parts are known."""
+    """`below`: as the result of `uppermost`, so far. `placed`: devices whose parts are known."""
 
     below: dict[Stacked, Sequence[Stacked]]
     placed: set[Stacked] = field(default_factory=set)
@@ -204,7 +205,7 @@ def _are_copies(parts: Sequence[Stacked], upper: Stacked, parity: bool) -> bool:
 
 
 def _possible_parts(upper: Stacked, lower: Sequence[Stacked]) -> list[Stacked]:
-    """The devices that may be parts of the upper one: they are not next to idle."""
+    """The devices that may be parts of the upper one: those that are not nearly idle."""
     return [each for each in lower if each.total >= _MIN_BYTES_RATIO * upper.total]
 
 

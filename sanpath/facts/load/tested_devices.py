@@ -14,7 +14,7 @@ def devices_under_test(topology: Topology) -> dict[Local, str]:
     machines, with the devices below and above them. Without a load generator, of all."""
     loads = [load.id for load in topology.of_kind("load")]
     accessed = {lun for load in loads for lun in luns_of(topology, load)} or machine_luns(topology, *loads)
-    # What is above a device that is below may be somebody else's.
+    # A device above one of these lower devices may be somebody else's.
     found = _closure(accessed, topology.members) | _closure(accessed, topology.uppers)
     return {
         local: device

@@ -13,8 +13,8 @@ from sanpath.topology.topology import SAME_TRAFFIC, Topology
 from sanpath.topology.vm_moves import Report
 
 _NOTHING_RATIO = 0.01
-"""Share of a load's bytes below which volumes do not carry it. Other I/O of theirs, such as a file system's own
-writes, is as much: sanpath's own choice."""
+"""Share of a load's bytes below which volumes do not carry it. Their other I/O, such as a file system's own writes,
+may reach this share: sanpath's own choice."""
 
 
 def unread_volumes(
@@ -52,7 +52,7 @@ def unread_volumes(
 
 
 def _loads_without_volume(topology: Topology) -> Iterator[str]:
-    """Yield the loads, without jobs, that nothing but the choice of their hosts joins to a volume."""
+    """Yield the loads, not their jobs, whose targets and LUNs lead to no known volume."""
     for load in topology.of_kind("load"):
         ends = [*topology.related(load.id, "targets"), *luns_of(topology, load.id)]
         if load_of_job(topology, load.id) == load.id and not topology.behind(ends, "volume"):

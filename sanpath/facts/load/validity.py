@@ -24,10 +24,11 @@ _MIN_WINDOWS = 8
 _SIGNIFICANT_ERRORS = 3.0
 """A slope within this many standard errors of zero may be chance."""
 _KIND_OF_LOAD = {"in_flight_configured", "block_bytes", "read_ratio", "random_ratio", "synchronous"}
-"""Attributes that tell the loads of one file apart."""
+"""Attributes that distinguish the loads of one file."""
 _JUMP_RATIO = 0.5
-"""Values jump if a jump leaves less than this share of the squares that a line leaves: sanpath's own choice. A jump
-in the middle leaves none, where a line leaves a sixteenth of its square for each value."""
+"""Values jump if their squared distances from the best jump are less than this share of those from the best line:
+sanpath's own choice. If values jump in the middle, the former are 0, and the latter a sixteenth of the jump's square
+for each value."""
 
 
 def validity_facts(topology: Topology, load: LoadFacts, both_directions: Sequence[LoadFacts]) -> FactRow:
@@ -98,8 +99,8 @@ def _engine_serialises(attributes_of_jobs: Sequence[Mapping[str, Scalar]]) -> bo
 
 
 def _attributes(topology: Topology, job: str, *, is_only: bool) -> Mapping[str, Scalar]:
-    """The attributes of a job. Of the only one of its load, also those that its load was described with, as by a file
-    of parameters. A description that contradicts the job is that of another run in the same file."""
+    """The attributes of a job. For the only job of a load, also those of the load's description, such as a file of
+    parameters. A description that contradicts the job belongs to another run in the same file, and is ignored."""
     if job not in topology.entities:
         return {}
     own = {k: v for k, v in topology.entities[job].attributes.items() if v is not None}

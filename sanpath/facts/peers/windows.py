@@ -12,7 +12,8 @@ from sanpath.facts.samples.step_samples import MIN_OPERATIONS, StepSamples
 from sanpath.model import DIRECTIONS
 
 _MAX_COMPARISONS = 1_500_000
-"""Windows times pairs of peers: 0.4 s of a processor. Of more windows, every second or so is used."""
+"""Largest number of windows times pairs of peers: 0.4 s of a processor. With more windows, only every n-th one is
+used."""
 _COARSEST = 0.25
 """An average that may be off by this share of itself is left out."""
 _TIMES = ("latency_seconds_mean", "guest_seconds_mean", "device_seconds_mean")

@@ -16,13 +16,13 @@ from sanpath.recording.reading.sample_cache import Mask
 from sanpath.topology.keys import Local
 
 _MIN_SECONDS = 5.0
-"""Shortest time without an answer that is one: sanpath's own choice. Linux gives a SCSI command 30 s, and a drive
-that retries a read takes a few."""
+"""Shortest time without a completed I/O that counts as a stall: sanpath's own choice. Linux gives a SCSI command 30
+s, and a drive that retries a read takes a few seconds."""
 _MIN_BUSY_RATIO = 0.9
-"""Share of a window in which I/Os are outstanding from which they are so all the time: polls are a little early or
-late."""
+"""Share of a window with outstanding I/Os from which I/Os count as outstanding all the time: polls are a little early
+or late."""
 _MAX_IDLE_RATIO = 0.5
-"""The same up to which a device certainly was idle for a part of a window."""
+"""The same share up to which a device was certainly idle for a part of the window."""
 _OUTSTANDING, _BUSY, _WAITED = "in_flight", "busy_seconds_total", "in_flight_seconds_total"
 _COMPLETED = tuple(f"{what}_total" for what in ("ops_read", "ops_write", "ops_discard", "ops_flush"))
 _MOVED = tuple(f"bytes_{direction}_total" for direction in DIRECTIONS)
@@ -130,8 +130,8 @@ def with_stalled_ios(
 ) -> list[StepSamples]:
     """Return block devices' samples with the time for which unanswered I/Os have waited until the end of a step.
 
-    A device counts an I/O and its time when it has completed it. Of a device that reads and writes, it is not known
-    which of both these I/Os are: it stays as it is.
+    A device counts an I/O and its time when the I/O completes. If a device reads and writes, it is not known which
+    kind the unanswered I/Os are: then its sample is unchanged.
     """
     by_device: dict[str, list[DeviceStall]] = {}
     for time in times:

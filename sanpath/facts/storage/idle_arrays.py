@@ -19,8 +19,8 @@ _WITHOUT = "* without the load *"
 _MIN_FREE_RATIO = 0.25
 """Share of a window without load from which the window shows the idle array: sanpath's own choice."""
 _MAX_EDGE_RATIO = 1 / 6
-"""Widest edge of a step beyond its windows, as a share of its length: of a step that much wider, an eighth is left
-out at each edge where a clock is uncertain."""
+"""Largest margin that is added to a window at each end, as a share of its length. If a clock is uncertain, up to an
+eighth of a step is left out at each edge, which is exactly this margin of the wider step."""
 
 Interval = tuple[int, int]
 """Begin and end on the recorder's clock, in microseconds."""
@@ -37,7 +37,7 @@ class IdleSamples:
 
 @dataclass(frozen=True, slots=True)
 class IdleArray:
-    """An array while no load ran, but for `loaded_ratio`: share of that time in which one did.
+    """An array while no load ran, or hardly any: `loaded_ratio` is the share of that time in which one ran.
 
     `use`: facts of its controllers, as of the table of arrays; None: not known. The rates are those of all its I/Os,
     of both directions.

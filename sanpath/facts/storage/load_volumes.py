@@ -20,8 +20,8 @@ _SAME_SIZE_TOLERANCE = 0.05
 _LATE_RATIO = 0.2
 """Largest share of a load that its volumes may seem to lack because one of their windows is late."""
 _MOST_RATIO = 0.75
-"""Share of a load's bytes that an array's times must be of to be the load's: sanpath's own choice, because a window
-may be late."""
+"""Share of a load's bytes that an array's rows must have for their times to count as the load's: sanpath's own
+choice, because a window may be late."""
 _FEW_OPERATIONS_RATIO = 0.02
 """Share of foreign I/Os from which they may change the array's mean, however few their bytes. A share below the
 sampling error of the load's throughput is no evidence of foreign I/Os."""

@@ -17,9 +17,9 @@ _Bytes = dict[tuple[str, str, str], float]
 def with_other_hosts(topology: Topology, rows: Iterable[FactRow], tested: Sequence[UnderTest]) -> Iterator[FactRow]:
     """Yield the rows of arrays or volumes with `other_hosts_ratio`.
 
-    Not all bytes that are not the load's are other hosts': a cache or a file system of the test's own host reads and
-    writes as well. What its devices counted is its own. Where they were not read, all that is not the load's is said
-    to be others'."""
+    Bytes that are not the load's need not be other hosts': a cache or a file system of the test's own host reads and
+    writes as well. What the devices of that host counted is its own. If they were not read, all bytes that are not
+    the load's count as other hosts'."""
     of_hosts = _bytes_of_hosts(topology, tested)
     for row in rows:
         own = of_hosts.get((str(row["entity"]), str(row["step"]), str(row["direction"])))

@@ -19,9 +19,10 @@ def unwritten_ratio(
 ) -> float | None:
     """Return the share of what a load reads that was certainly never written. None: not known.
 
-    Of its area only the largest job's counts, because jobs may share it, and of sequential reads only as much as they
-    have read. What the volumes hold may lie outside of it. An array counts late what it holds, so what the test wrote
-    up to then counts as well. `loads`: all loads of the recording; `seconds`: step → its length, in their order.
+    Only the area of the largest job counts, because jobs may share an area. Of sequential reads, only as much counts
+    as they have read. The data on the volumes may lie outside of that area. An array reports late how much it holds,
+    so what the test has written until then counts as well. `loads`: all loads of the recording; `seconds`: step → its
+    length, in their order.
     """
     jobs = (topology.entities[job].attributes for job in load.jobs if job in topology.entities)
     areas = [size for attributes in jobs if isinstance(size := attributes.get("working_set_bytes"), int | float)]

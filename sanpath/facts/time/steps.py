@@ -26,7 +26,7 @@ _MIN_OVERLAP_RATIO = 0.1
 same time."""
 
 _NAMED = 5
-"""A step has the names of as many loads that run together."""
+"""Largest number of loads that run together whose names a step has."""
 
 BusyUntil = Callable[[Set[str], int], int | None]
 """Sources of loads, and when a step of theirs began → when they were last busy, both in microseconds. None: not

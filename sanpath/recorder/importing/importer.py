@@ -172,7 +172,7 @@ def group_by_run(files: Sequence[Path], named: str | None, uncounted: Collection
 
     Files that are read with the help of others come last. Files of one folder that are parts of one run form a group;
     so does the only file with the whole run. `named`: the collector that a person named; None: chosen by content.
-    `uncounted`: files of which another one has the same run.
+    `uncounted`: files whose run is counted from another file.
     """
     if len(files) == 1:
         return [list(files)]
@@ -210,8 +210,8 @@ def _join_parts(
     """Return the groups of files, each group of parts joined with the file that has the whole run: the nearest one in
     the folder of the parts or above it.
 
-    If there are two such files, they are of two runs. To which of them the parts belong is not known. Neither is it
-    if several folders have such parts.
+    If there are two such files, they are of two runs, and it is not known to which of them the parts belong. The same
+    holds if several folders have such parts.
     """
     parts_of = defaultdict[_RunKey, list[list[Path]]](list)
     for (folder, collector, run), parts in runs.items():

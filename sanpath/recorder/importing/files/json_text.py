@@ -18,12 +18,12 @@ _LOG = re.compile(rb'^\{"log": ?' + _STRING + rb', ?"stream":.*\}(?=\r?$)', re.M
 _ITEM = re.compile(rb"^[ \t]*+" + _STRING + rb",?[ \t]*(?=\r?$)", re.MULTILINE)
 _TEXT = re.compile(rb'^[ \t]*+"' + _KEY + rb'"[ \t]*:[ \t]*' + _STRING + rb",?[ \t]*(?=\r?$)", re.MULTILINE)
 _MIN_LINES = 5
-"""Number of lines from which they are taken for a text. A description in a report has fewer."""
+"""Number of lines from which text counts as the output of a program. A description in a report has fewer."""
 _BEGINS_TEXT = re.compile(
     rb'^[ \t]*+"%s"[ \t]*:[ \t]*"(?:(?:[^"\\\r\n]|\\[^n])*+\\n){%d}' % (_KEY, _MIN_LINES), re.MULTILINE
 )
 _MIN_ITEMS_RATIO = 0.5
-"""Share of the lines that are strings, from which they are a list of lines."""
+"""Share of strings among the lines from which they count as a list of lines."""
 
 
 class JsonText:

@@ -38,7 +38,7 @@ _STORED_NAME = re.compile(r"(?!\.\.?$)[A-Za-z0-9_.-]+")
 _MIN_EQUAL_STEPS = 0.75
 """Share of the steps whose figures must be equal, if all begin together and have the same lengths. Where intervals
 are missing, as when vdbench itself stood still, one report has figures of the rest and another of the whole step.
-sanpath's own choice: of less than four steps, all must be equal."""
+sanpath's own choice: if there are fewer than four steps, all must be equal."""
 _METRICS = tuple(column.metric for column in LOAD_COUNTERS)
 
 
@@ -275,7 +275,7 @@ def _increase(before: float | None, after: float | None) -> float | None:
 
 def _is_same_run(report: _Report, other: _Report, has_zone: bool) -> bool:
     """Whether `other` is of the same run as `report`, and has nothing that it lacks."""
-    # Of a run that was interrupted, the detailed report has its last step, and another only those that have ended.
+    # If a run was interrupted, the detailed report has its last step; other reports have only steps that have ended.
     count = len(other.steps)
     if count > len(report.steps):
         return False
