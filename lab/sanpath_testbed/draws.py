@@ -11,20 +11,21 @@ from sanpath_testbed.relations import RELATIONS, meaning
 
 _HEAD = """## Draws
 
-Each case is drawn from one generator: topology x load x fault x decoys x what is read, and how coarsely. It counts
-only when the simulation confirms its label: more room at the place at fault moves throughput, more room at all the
-others together does not. Where nothing that is read can show the fault, the case is counted apart.
+One generator draws each case: topology, load, fault, decoys, which sources are read, and how coarsely. A case counts
+only if the simulation confirms its label: more capacity at the faulty place raises throughput, and more capacity at
+all other places together does not. Cases whose fault no source that is read can show are counted separately.
 
-AC@1: kind and element of the verdict are right. AC@3: the truth is among the first three suspects. Acquitted: nothing
-is said to limit although something does. Convicted: an element is accused that is not at fault. Open: it cannot tell,
-though what is read can. Brier: mean square of the difference between the verdict's probability and its being right or
-not; where it cannot tell, its probability is that of the first suspect.
+AC@1: kind and element of the verdict are right. AC@3: the truth is among the first three suspects. Acquitted: the
+verdict says that nothing limits, although something does. Convicted: the verdict names an element that is not at
+fault. Open: the verdict is "cannot tell", although the sources that are read can show the fault. Brier: mean square
+of the difference between the verdict's probability and 1 (right) or 0 (wrong). For "cannot tell", the probability is
+that of the first suspect.
 """
-_EXPERIMENTS_HEAD = """## What a verdict proposes, done
+_EXPERIMENTS_HEAD = """## With the experiments that the verdict proposes
 
-Of each draw only the heaviest step was run. As long as the verdict cannot tell, or is of grade C, the experiment
-that it proposes is done and added: another step of the load, or a source that was not read. What would need a setting
-to be changed is left to a person, and ends it; so does the fifth experiment.
+Of each draw only the heaviest step was run. While the verdict is "cannot tell", or has grade C, the proposed
+experiment is carried out and added to the recording: another step of the load, or a source that was not read. The
+experiments end when the next one would need a changed setting, which is left to a person, or after the fifth.
 
 """
 _EDGES = (0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99)
@@ -90,8 +91,8 @@ def _undiagnosable(outcomes: Sequence[Outcome]) -> str:
     right, convicted = sum(o.is_right for o in outcomes), sum(o.convicted for o in outcomes)
     acquitted = sum(o.acquitted for o in outcomes)
     return (
-        f"Of {len(outcomes)} draws that nothing that is read can tell, {opened} were left open and {right} told "
-        f"rightly all the same; {convicted} convicted an innocent element, {acquitted} were acquitted.\n"
+        f"Of {len(outcomes)} draws whose fault no source that is read can show, {opened} were left open and {right} "
+        f"got the right verdict; {convicted} convicted an innocent element, {acquitted} were acquitted.\n"
     )
 
 
@@ -169,7 +170,7 @@ def relations(outcomes: Sequence[Outcome]) -> str:
         for o, unchanged in sorted(pairs, key=lambda pair: (pair[0].relation or "", pair[0].seed))
         if not o.agrees_with(unchanged)
     ]
-    text = "## The same truth, told otherwise\n\n" + render_table(head, [*rows, _agreement("**all**", pairs)])
+    text = "## Changed cases with the same truth\n\n" + render_table(head, [*rows, _agreement("**all**", pairs)])
     return text + (
         "\n" + render_table(("draw", "relation", "fault", "before", "after"), disagreements) if disagreements else ""
     )
@@ -221,7 +222,7 @@ def _wrong(outcomes: Sequence[Outcome]) -> str:
         for o in sorted(wrong, key=lambda o: (o.fault or "", o.seed))
     ]
     head = ("draw", "fault", "verdict", "suspects", "tellable")
-    return "### Draws that it got wrong\n\n" + render_table(head, rows)
+    return "### Draws with a wrong or open verdict\n\n" + render_table(head, rows)
 
 
 def render_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

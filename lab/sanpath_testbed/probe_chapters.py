@@ -11,23 +11,23 @@ from sanpath_testbed.probes import MAX_STEPS
 
 HEAD = """# How often a probe is right
 
-Cases of the lab, drawn at random and simulated event by event, were probed in simulated time by the searches of
-[`sanpath probe`](guides/probe.md), and the verdicts compared with what is true. The lab shares no code with the
-diagnosis. It is a model all the same: a real fabric has faults that it does not have.
+Cases of the lab were drawn at random, simulated event by event, and probed in simulated time by the searches of
+[`sanpath probe`](guides/probe.md). The verdicts were compared with the truth. The lab shares no code with the
+diagnosis. But it is a model: a real fabric has faults that the model does not have.
 """
 _PROBES_HEAD = f"""## Probed
 
-Of each draw only the heaviest step was run. Where it cannot tell, `sanpath probe` ran further steps of the load, at
-most {MAX_STEPS} with the first, and no source was read that was not read before. Wrong: a verdict that is not the
-truth. Left open: the probe ends without a verdict, and says what a person should read next. Right by hand: right
-after the lab has read the first of these sources that the SAN has, and repeated the probe; these do not count as
+Of each draw only the heaviest step was run. If its verdict was "cannot tell", `sanpath probe` ran further steps of
+the load, at most {MAX_STEPS} with the first, without reading any other source. Wrong: the verdict is not the truth.
+Left open: the probe ends without a verdict, and says which sources a person should read next. Right by hand: right
+after the lab has read the first of these sources that the SAN has, and has repeated the probe. These do not count as
 right.
 
 """
 _KNEES_HEAD = """## Knees
 
-The knee of throughput over I/Os in flight, by the search of `sanpath probe --knee` and by a sweep of 20 steps from 1
-to 256, and the difference between both.
+The knee of throughput over outstanding I/Os was searched by `sanpath probe --knee` and by a sweep of 20 steps from 1
+to 256. The table shows the difference between both.
 
 """
 _GROUPS = {True: "the sources that are read can show the fault", False: "they cannot"}
@@ -70,7 +70,7 @@ def probes(outcomes: Sequence[Outcome]) -> str:
         [_ended(fault, [o for o in probed if o.diagnosable and o.fault == fault]) for fault in faults],
     )
     wrong = [o for o in probed if not (o.right_by_hand if o.kind == "cannot_tell" else o.is_right)]
-    remaining = f"\n### Draws that were not right, by hand either\n{still_wrong(wrong)}" if wrong else ""
+    remaining = f"\n### Draws that were not right, even by hand\n{still_wrong(wrong)}" if wrong else ""
     return "\n".join((_PROBES_HEAD + text, ended, steps, by_fault)) + remaining
 
 

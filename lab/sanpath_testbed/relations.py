@@ -79,7 +79,7 @@ def _with_load(drawn: Drawn, **changes: object) -> Variant:
 
 
 def _idle_host(drawn: Drawn) -> Variant | None:
-    """Another host that does next to nothing."""
+    """Another host with hardly any I/O."""
     return _another_host(drawn, outstanding=1, think_seconds=5.0)
 
 
@@ -130,7 +130,7 @@ def _volume_copy(volume: Volume, number: int, limited: bool = True) -> Volume:
 
 
 def _split(drawn: Drawn) -> Variant | None:
-    """The job in two that do half of it each."""
+    """The job split in two, each doing half of it."""
     load = drawn.scenario.load
     if all(threads % 2 == 0 for threads in load.threads):
         return _with_load(drawn, jobs=2 * load.jobs, threads=tuple(threads // 2 for threads in load.threads))

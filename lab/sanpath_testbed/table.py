@@ -11,21 +11,20 @@ from sanpath_testbed.outcome import Outcome, grouped
 
 _HEAD = """# How often the verdict is right
 
-Cases of the lab, drawn at random and simulated event by event, were recorded in simulated time, diagnosed, and
-compared with what is true of them. The lab shares no code with the diagnosis. It is a model all the same: a real
-fabric has faults that it does not have, and the numbers say nothing of those.
+Cases of the lab were drawn at random, simulated event by event, recorded in simulated time and diagnosed, and the
+verdicts were compared with the truth. The lab shares no code with the diagnosis. But it is a model: a real fabric has
+faults that the model does not have, and the numbers say nothing about those.
 """
 _FAMILIES = """## Families
 
-Each is a fault that somebody has thought of, with a SAN made for it.
+Each family is a known fault, in a SAN made for it.
 
-AC@1: the kind of the verdict is right, and the element that it names first is one at fault. AC@3: one at fault is
-among the first three that are named. False: an element is said to hold a test that nothing holds, or one is named
-that the label clears. Findings: of the rules that should hit, those that did (recall); of the rules called a cause,
-or said to relieve what limits, those that the label does not forbid (precision). Prediction: what is likely once the
-limit is relieved, against the throughput of the same simulation with the limit relieved, the median of the
-differences; held: how often the predicted interval contains it, give or take the 1 % that the model of frames on a
-link is good to.
+AC@1: the kind of the verdict is right, and the element that it names first is at fault. AC@3: an element at fault is
+among the first three that are named. False: an element is named although nothing limits the test, or although the
+label clears it. Findings: the share of the expected rules that hit (recall); and the share of the rules called a
+cause, or said to relieve the limit, that the label does not forbid (precision). Prediction: the median difference
+between the likely throughput without the limit and that of the same simulation with the limit relieved; held: how
+often the predicted interval contains it, with a tolerance of 1 %, the error of the model of frames on a link.
 """
 
 

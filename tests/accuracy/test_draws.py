@@ -84,7 +84,7 @@ def test_the_tables_tell_shares_reliability_and_what_stayed(blank: Outcome) -> N
     assert "| draw:2 | host-link | concurrency_limited (C) |" in paper
     kept, lost = replace(right, relation="split"), replace(wrong, seed=1, relation="one-step")
     result = draws.relations([right, kept, lost, replace(blank, relation="mixed", applies=False)])
-    assert "two that do half of it each | 1 | 1.000 | 1.000 | 1.000 |" in result
+    assert "split in two, each doing half of it | 1 | 1.000 | 1.000 | 1.000 |" in result
     assert "The last step alone | 1 | 0.000 | 1.000 | 0.000 |" in result
     assert "have the other direction" not in result
 

@@ -40,7 +40,7 @@ def text(value: SnmpValue) -> str:
     if not isinstance(value, bytes):
         return ""
     decode_value = value.decode("utf-8", "replace")
-    if decode_value.isprintable():  # like nearly all: none of its characters is left out below
+    if decode_value.isprintable():  # nearly all texts are: nothing has to be removed
         return decode_value.strip()
     characters = (" " if c in "\t\r\n" else c for c in decode_value)
     return "".join(c for c in characters if unicodedata.category(c) not in _CONTROL).strip()
