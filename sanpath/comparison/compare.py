@@ -180,7 +180,7 @@ def _remarks(
         yield (
             f"No compared step was repeated; repetitions of other steps differ by up to {max(spreads) * 100:.1f} % "
             f"in throughput, so that two runs of one step may differ by {limit * 100:.1f} %. "
-            "How far two maxima of one configuration differ is not known: repeat a step to see it."
+            "It is not known how far two maxima of one configuration differ: repeat a step to see it."
         )
     else:
         yield (

@@ -70,7 +70,7 @@ def refusal_reason(plan: ProbePlan, spent: Spent, order: Order) -> str:
         return f"{order.step.in_flight} outstanding I/Os are more than the budget of {budget.in_flight}"
     least = _lowest_rate(plan, order)
     if limit is None or limit == budget.bytes_per_second:
-        return "" if limit is None or limit >= least else f"the rate is below the least, {least:,} bytes a second"
+        return "" if limit is None or limit >= least else f"the rate is below the minimum, {least:,} bytes a second"
     if limit < max(least, _MIN_RATE_RATIO * spent.bytes_per_second):
         return f"the budget of {budget.bytes:,} bytes is used"
     return ""

@@ -46,7 +46,7 @@ def continue_from(recorded: Verdict) -> Search:
         if spent.steps > 1:
             return find_limit(plan, diagnosis, spent)
         if spent.steps:
-            order = start_order(plan, "the load of the recording, with which the step before is compared")
+            order = start_order(plan, "the load of the recording, to compare the step before with it")
             return _unmeasured(diagnosis, spent) or _check_budget(plan, spent, order)
         first = _next(plan, recorded, (), spent)
         if isinstance(first, Order) and not _has_room_for_two(plan, spent, first):

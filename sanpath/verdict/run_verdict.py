@@ -261,7 +261,7 @@ def _no_judgement(facts: Facts) -> tuple[str, str]:
     if not facts.loads and has_generator(facts.events):
         if any(event.name == "data-warning" and event.detail.get("code") == "trims" for _, event in facts.events):
             return (
-                "the load only trimmed blocks, which is not read: nothing can be judged",
+                "the load only trimmed blocks, and trims are not read: nothing can be judged",
                 "let the load read or write as well: only reads and writes are judged",
             )
         return (
@@ -270,8 +270,8 @@ def _no_judgement(facts: Facts) -> tuple[str, str]:
         )
     if not facts.loads and facts.load_windows:
         return (
-            "no operations with their latency were read of a load: nothing can be judged",
-            "import a result that has both, as the JSON of fio or the text of DiskSpd -L; a log of bandwidth has not",
+            "no load was read with operations and their latency: nothing can be judged",
+            "import a result that has both, such as fio's JSON or the text of DiskSpd -L; a bandwidth log has not",
         )
     if (load := next((load for load in facts.loads if load.is_impossible), None)) is not None:
         measured, configured = count(load.in_flight_measured), count(load.in_flight_configured or 0.0)
@@ -306,11 +306,9 @@ def _nothing_timed(facts: Facts) -> tuple[str, str]:
             f"{_device_traffic(facts, facts.busiest_device)}, too little to be a load: nothing can be judged",
             "record the devices again while the load runs",
         )
-    reason = "how long reads and writes took was not read: nothing can be judged"
+    reason = "the latency of reads and writes was not read: nothing can be judged"
     if facts.busiest_device is not None:
-        reason = (
-            f"{_device_traffic(facts, facts.busiest_device)}; how long they took was not read: nothing can be judged"
-        )
+        reason = f"{_device_traffic(facts, facts.busiest_device)}; their latency was not read: nothing can be judged"
     return (
         reason,
         advice or "read the latency of its I/Os as well: iostat -xty 1 -o JSON, or a load that sanpath runs",

@@ -273,7 +273,7 @@ def _unexplained(
     advice = judged.experiment.in_words if judged.experiment is not None else judged.first_reason
     return (
         f"{iops(load.ops_per_second)} are less than any known limit allows "
-        f"({iops(least)}): what limits it was not found; {advice}"
+        f"({iops(least)}): the limit was not found; {advice}"
     )
 
 

@@ -98,7 +98,7 @@ def _links(facts: Facts, judgement: Judgement, bottleneck: Bottleneck) -> tuple[
     for entity in with_parallel_links(facts, judgement.load, bottleneck.elements):
         row = next(iter(facts.tables["link"].select(**key, entity=entity)), None)
         if row is None:
-            return Change(), f"{entity} was measured at no switch: what a faster one brings is not known"
+            return Change(), f"{entity} was measured at no switch: the gain from a faster one is not known"
         faster, reason = faster_link(row), "its ends can do it"
         if faster is None:
             faster, reason = _as_other_ports(facts, row), "other ports of its switches run at it"

@@ -58,7 +58,7 @@ def what_if(facts: Facts, judgements: Sequence[Judgement], written: Sequence[str
     steps = []
     for judgement, step_change, (_, words) in zip(judgements, changes, reliefs, strict=True):
         if step_change == UNCHANGED:
-            steps.append(_not_predicted(judgement, words or "nothing of it can be judged"))
+            steps.append(_not_predicted(judgement, words or "nothing in it can be judged"))
         else:
             steps.append(predict(facts, judgements, judgement, step_change))
     steps = with_kept_ratio(facts, judgements, changes, steps)

@@ -95,14 +95,14 @@ def test_what_a_budget_refuses_is_said() -> None:
     held = Spent(bytes=0.9 * 2**30, bytes_per_second=1e9)
     assert "bytes is used" in refusal_reason(small, held, order), "a step at a tenth of the throughput tells nothing"
     slow = plan(budget={"bytes_per_second": "4k"})
-    assert refusal_reason(slow, Spent(), start_order(slow)) == "the rate is below the least, 65,536 bytes a second"
+    assert refusal_reason(slow, Spent(), start_order(slow)) == "the rate is below the minimum, 65,536 bytes a second"
 
 
 def test_the_least_rate_of_diskspd_is_its_unit_in_every_thread() -> None:
     """Below it, DiskSpd would have no limit at all."""
     slow = plan(engine="diskspd", load={"in_flight": 64, "threads": 64, "block_bytes": "4k"}, hosts=["local"])
     slow = slow.model_copy(update={"budget": slow.budget.model_copy(update={"bytes_per_second": 100_000})})
-    assert "below the least, 128,000 bytes a second" in refusal_reason(slow, Spent(), start_order(slow))
+    assert "below the minimum, 128,000 bytes a second" in refusal_reason(slow, Spent(), start_order(slow))
 
 
 def test_without_writes_fio_itself_refuses_them() -> None:

@@ -22,7 +22,7 @@ def test_a_device_that_does_far_more_than_the_load_is_shared(tmp_path: Path, tim
     hits = {finding.rule for finding in diagnosis.findings if finding.outcome == "hit"}
     assert ("device-shared" in hits) is is_shared
     against = [words for s in diagnosis.verdict.suspects if s.verdict == "concurrency_limited" for words in s.against]
-    assert any("others are outstanding there as well" in words for words in against) is is_shared
+    assert any("other I/Os are outstanding there, too" in words for words in against) is is_shared
 
 
 def test_slots_that_others_take_as_well_are_all_in_use(tmp_path: Path) -> None:

@@ -186,7 +186,7 @@ def test_what_is_not_in_the_hands_of_tcp_is_before_the_clock_of_the_target(tmp_p
     verdict = plateau(tmp_path / "a", SLOW_TARGET, ports=ports).verdict
     (bottleneck,) = verdict.bottlenecks
     assert (verdict.kind, bottleneck.entity, bottleneck.layer) == ("bottleneck", "array:fa1", "array_front")
-    assert "the data of an I/O spend" in " ".join(bottleneck.because)
+    assert "the data of an I/O spends" in " ".join(bottleneck.because)
     assert "the busiest link, link:esx7/eth0--sw1/eth1/7, is at 33.0 %" in bottleneck.because
     others = [
         s.kind for s in verdict.suspects if s.kind in ("link", "retries", "tcp_window") and s.probability > 0.01

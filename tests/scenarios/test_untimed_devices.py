@@ -70,7 +70,7 @@ def verdict_of(folder: Path, name: str, text: str) -> Verdict:
 )
 def test_iostat_without_x_tells_what_was_moved(tmp_path: Path, reads_kib: int, writes_kib: int, moved: str) -> None:
     verdict = verdict_of(tmp_path, "iostat.txt", iostat_text(reads_kib, writes_kib))
-    assert verdict.headline.startswith(f"device db7/sdb moved {moved}; how long they took was not read")
+    assert verdict.headline.startswith(f"device db7/sdb moved {moved}; their latency was not read")
     assert verdict.decide_with == TIMED
 
 

@@ -306,7 +306,7 @@ def test_a_step_that_drifts_takes_a_grade_and_predicts_nothing(tmp_path: Path) -
     for step in found.steps:
         assert any(
             line.startswith("not steady: over the second half of the step mean latency rises by ")
-            and "nothing may be extrapolated" in line
+            and "must not be extrapolated" in line
             for line in step.verdict.because
         )
     assert not any("not steady" in line for step in steady.steps for line in step.verdict.because)

@@ -135,7 +135,7 @@ def test_a_generator_that_only_trimmed_is_not_told_to_have_done_nothing(tmp_path
     background = Flow(6, 0.0026)
     san.step("", 0, read=background, seconds=60, disk={"read": background})
     verdict = diagnose(san.write()).verdict
-    assert verdict.headline == "the load only trimmed blocks, which is not read: nothing can be judged"
+    assert verdict.headline == "the load only trimmed blocks, and trims are not read: nothing can be judged"
 
 
 def test_ios_that_hang_are_the_test_of_a_generator_that_reports_none(tmp_path: Path) -> None:

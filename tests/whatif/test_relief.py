@@ -34,7 +34,7 @@ def test_a_port_that_only_its_device_counts_has_no_speed_to_raise(tmp_path: Path
     port = replace(found.bottlenecks[0], entity="hba:esx7/vmhba2", coincident=())
     change, words = relief(facts, replace(found, bottlenecks=(port,)), None)
     assert change == Change()
-    assert words == "hba:esx7/vmhba2 was measured at no switch: what a faster one brings is not known"
+    assert words == "hba:esx7/vmhba2 was measured at no switch: the gain from a faster one is not known"
 
 
 def relieved(recording: Recording) -> tuple[Change, Prediction]:

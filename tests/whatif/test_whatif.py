@@ -122,7 +122,7 @@ def test_one_path_after_all_halves_what_two_carry(tmp_path: Path) -> None:
     found = last(in_turn(tmp_path, batch=1), f"{DEVICE}.path_policy=most_recently_used")
     assert found.predicted_ops_per_second is None  # 6,461 IOPS at a batch of 1 are explained by nothing
     assert found.unknown is not None
-    assert "what limits it was not found" in found.unknown
+    assert "the limit was not found" in found.unknown
     side_by_side = last(in_turn(tmp_path / "b"), f"{DEVICE}.path_policy=fixed").predicted_ops_per_second
     assert side_by_side is not None
     assert side_by_side[1] == pytest.approx(6_297, rel=0.01)

@@ -154,7 +154,7 @@ def _outside_tcp(table: PlaceTable) -> Iterator[Evidence]:
     gap = table.seconds(table.gaps)
     if table.tcp is not None and table.tcp.round_trip_seconds is not None and table.in_tcp and gap:
         spent, round_trip = table.seconds(table.in_tcp), duration(table.tcp.round_trip_seconds)
-        words = f"the data of an I/O spend {duration(spent)} in TCP, and a round trip takes {round_trip}"
+        words = f"the data of an I/O spends {duration(spent)} in TCP, and a round trip takes {round_trip}"
         yield Evidence(words, _MAX_OUTSIDE_TCP_WEIGHT * max(0.0, 1 - spent / gap))
 
 
@@ -222,7 +222,7 @@ def _evidence_inside(table: PlaceTable, row: FactRow) -> Iterator[Evidence]:
     if array_slowed_down(row):
         retained, growth = number(row, "held_throughput"), number(row, "growth_within")
         words = (
-            f"from the first quarter of the step to the last throughput falls to {percent(retained)}, and the array "
+            f"from the first quarter of the step to the last, throughput falls to {percent(retained)}, and the array "
             f"takes {growth:.1f} times as long: it was not saturated when the step began"
         )
         yield Evidence(words, _SLOWDOWN_WEIGHT)

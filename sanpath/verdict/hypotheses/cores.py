@@ -31,7 +31,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     """
     late = table.indices("host_receive")
     gaps = table.gaps | late
-    waits = [Evidence(f"received data wait until the host reads them, {table.wait_words(late)}", 0.0)] if late else []
+    waits = [Evidence(f"received data waits until the host reads it, {table.wait_words(late)}", 0.0)] if late else []
     for row in table.machine_rows:
         entity, used = str(row["entity"]), cast("float | None", row["busiest_core_ratio"])
         evidence = list(waits)

@@ -141,7 +141,7 @@ def _few_hosts_evidence(table: PlaceTable, link: PathLink, links: Sequence[PathL
     share = crossing / sum(part.in_flight_measured for part in parts)
     waited = sum(table.segments[index].wait[1] for index in table.transfer) / load.latency_seconds
     if waited > share:
-        words = f"only {percent(share)} of the outstanding I/Os are of hosts that cross it"
+        words = f"only {percent(share)} of the outstanding I/Os come from hosts that cross it"
         yield Evidence(words, max(_MIN_FEW_HOSTS_WEIGHT, (share - waited) / UNEXPLAINED))
 
 

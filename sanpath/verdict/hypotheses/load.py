@@ -254,7 +254,7 @@ def _concurrency(table: PlaceTable) -> Claim:
     evidence += weighed(*slowdown_weight(table.load))
     evidence += _saturation_evidence(table)
     if (times := number(table.facts.row_of(table.load), "device_share")) > _SHARED_DEVICE_RATIO:
-        words = f"its devices do {times:.1f} times its {table.load.direction}s: others are outstanding there as well"
+        words = f"its devices do {times:.1f} times its {table.load.direction}s: other I/Os are outstanding there, too"
         evidence.append(Evidence(words, _SHARED_DEVICE_WEIGHT))
     if (of_other_size := _same_bytes_with_other_sizes(table)) is not None:
         size = kibibytes(of_other_size.operation_bytes or 0.0)

@@ -29,7 +29,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         ports = [row for row in rows if isclose(number(row, "pcie_used_ratio"), used)]
         rows = [row for row in rows if row not in ports]
         names = [str(row["entity"]) for row in ports]
-        words = f"{bandwidth(used * lanes)} cross PCIe lanes of {bandwidth(lanes)}: packets leave some 90 % for data"
+        words = f"{bandwidth(used * lanes)} cross PCIe lanes of {bandwidth(lanes)}: headers leave about 90 % for data"
         evidence = [Evidence(words, limit_weight(used / _DATA_RATIO, _ERROR))]
         because = (words, *filter(None, (flat_throughput_words(table.facts, table.load),)))
         conclude = conclusion_of(table, "host", because, _OVERTURN, coincident=tuple(names[1:]), utilisation=used)

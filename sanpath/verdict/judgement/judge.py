@@ -93,7 +93,7 @@ def _judge(table: PlaceTable, claims: Sequence[Claim]) -> Judgement:
         judged = replace(judged, kind=kind, grade=grade, probability=probability, wait_seconds=sum(waits) or None)
         judged = replace(judged, because=because, bottlenecks=conclusion.bottlenecks, following=conclusion.following)
     if (drift_words := drift(facts, load)) is not None:
-        because = (*judged.because, f"not steady: {drift_words}; nothing may be extrapolated from it")
+        because = (*judged.because, f"not steady: {drift_words}; the result must not be extrapolated")
         judged = replace(judged, grade="B" if judged.grade == "A" else "C", because=because, following=None)
     if (sector_words := below_sector_in_words(facts.loads, load)) is not None:
         judged = replace(judged, because=(*judged.because, sector_words))

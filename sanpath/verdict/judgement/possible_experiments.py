@@ -184,10 +184,10 @@ def load_steps(table: PlaceTable) -> Iterator[PossibleExperiment]:
     if table.load.flushes_in_flight > most:
         text = "repeat the step with twice as many processes, so that their flushes overlap"
     elif number(row := table.facts.row_of(table.load), "asked_in_flight") > most or row["engine_serialises"]:
-        text = "repeat the step with twice as many processes, as the engine of each admits no more outstanding I/Os"
+        text = "repeat the step with twice as many processes, because each engine admits no more outstanding I/Os"
     elif (table.load.in_flight_configured or 0.0) >= doubled and row.get("rate_limited") is False:
         # Asking for fewer I/Os than before shows nothing new.
-        text = "repeat the step with twice as many threads, as these do not keep outstanding what they were asked for"
+        text = "repeat the step with twice as many threads, because these keep fewer I/Os outstanding than configured"
     elif row["synchronous"] and number(row, "threads"):
         text += f", one for each of {doubled} processes"
     yield PossibleExperiment(
@@ -214,7 +214,7 @@ def load_steps(table: PlaceTable) -> Iterator[PossibleExperiment]:
     yield PossibleExperiment(table, "smaller_blocks", text, "twice the IOPS", 0.2, _DOUBLE_RATIO)
     text = "spread the same outstanding I/Os over twice as many jobs"
     yield PossibleExperiment(table, "more_jobs", text, _MORE_THROUGHPUT, 0.2, _MORE_RATIO)
-    text = "repeat the step on a range so small that the array's cache answers it"
+    text = "repeat the step on a range that fits into the array's cache"
     yield PossibleExperiment(table, "cached_range", text, _MORE_THROUGHPUT, 0.3, _MORE_RATIO)
 
 

@@ -259,7 +259,7 @@ def _host_queue(facts: Facts, load: LoadFacts, queue: HostQueue) -> LatencySegme
         "host_queue",
         queue.entity,
         _interval(queue.wait_seconds, queue.error_seconds),
-        f"latency at the {queue.above.plane} less that at {queue.entity}",
+        f"latency at the {queue.above.plane} minus that at {queue.entity}",
         slots=slots,
         filled_ratio=in_slots / slots if slots else None,
         queue=queue,

@@ -30,7 +30,7 @@ EXPORTER_METRICS = {
     "sanpath_up": "1: the recording could be judged; 0: there is no verdict yet, or no longer.",
     "sanpath_look_timestamp_seconds": "When the recording was last read.",
     "sanpath_look_duration_seconds": "How long reading it took.",
-    "sanpath_recorder_silent": "1: nothing new for a long time; the recorder has gone.",
+    "sanpath_recorder_silent": "1: nothing new for a long time; the recorder is gone.",
 }
 """Name → meaning of the metrics about the snapshots; all are gauges without labels."""
 

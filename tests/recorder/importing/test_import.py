@@ -480,7 +480,7 @@ def test_a_load_without_operations_and_their_latency_is_not_said_to_be_too_short
     log = written(tmp_path, "".join(f"{500 * n}, 400000, 0, 0, 0\n" for n in range(1, 80)), f"a_{kind}.1.log")
     run(log, "--into", tmp_path / "a.sanpath")
     assert judged(tmp_path / "a.sanpath").verdict.headline == (
-        "no operations with their latency were read of a load: nothing can be judged"
+        "no load was read with operations and their latency: nothing can be judged"
     )
 
 

@@ -15,7 +15,8 @@ app = typer.Typer(name="lab", help="Run a simulated SAN that speaks the real pro
 @app.command("list")
 def list_scenarios(
     scenario: Annotated[
-        str | None, typer.Argument(metavar="[SCENARIO]", help="Only this one; draw:SEED is one of the generator.")
+        str | None,
+        typer.Argument(metavar="[SCENARIO]", help="Only this scenario; draw:SEED is a case of the generator."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="A list of objects: name, title, truth.")] = False,
 ) -> None:
@@ -44,7 +45,8 @@ def record(
     ],
     into: Annotated[Path, typer.Option("--into", help="The recording, a new folder NAME.sanpath.")],
     seed: Annotated[
-        int | None, typer.Option("--seed", help="Which case of a family; of a scenario, its random numbers.")
+        int | None,
+        typer.Option("--seed", help="The case of a family; for a scenario, the seed of its random numbers."),
     ] = None,
 ) -> None:
     """Record a scenario in simulated time: no sockets and no waiting, the same facts as a run against `serve`."""
@@ -63,7 +65,7 @@ DefectsOption = Annotated[
 ]
 DefectSeedsOption = Annotated[
     int | None,
-    typer.Option("--defect-seeds", min=1, help="How many cases of each also get the defects; default: all."),
+    typer.Option("--defect-seeds", min=1, help="How many cases of each family also get the defects; default: all."),
 ]
 RelationsOption = Annotated[
     str, typer.Option("--relations", help="Changes of draws that keep the right verdict: names, all or none.")
