@@ -74,8 +74,8 @@ def _why(part: Part, sources: Sequence[str], failed: Set[str]) -> str:
         return "too few steps, or too few windows in them"
     if not sources:
         return "no source of this recording reads it"
-    who = join_names(sources, _MAX_NAMED)
-    return f"{who} reported nothing" if set(sources) <= failed else f"{who} {_PARTIALLY_REPORTED}"
+    names = join_names(sources, _MAX_NAMED)
+    return f"{names} reported nothing" if set(sources) <= failed else f"{names} {_PARTIALLY_REPORTED}"
 
 
 def _sources(recording: Recording) -> dict[str, list[str]]:

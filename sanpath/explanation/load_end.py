@@ -28,8 +28,8 @@ def how_it_ended(facts: Facts, exit_code: int | None) -> str | None:
     if not exit_code or step is None:
         return None
     name = _SIGNALS.get(exit_code - _SIGNAL_OFFSET)
-    how = f"was killed by {name}" if name is not None else f"ended with exit code {exit_code}"
-    return f"The load {how}; the last step that it reported is {step.name}."
+    end = f"was killed by {name}" if name is not None else f"ended with exit code {exit_code}"
+    return f"The load {end}; the last step that it reported is {step.name}."
 
 
 def _words(error: int) -> str:

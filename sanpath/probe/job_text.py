@@ -69,7 +69,9 @@ def read_options(path: Path) -> dict[str, Option]:
         within[name] = Option(line, name, value)
     if len(jobs) != 1:
         place = f" (lines {', '.join(map(str, jobs[:5]))})" if jobs else ""
-        raise ConfigError(path, None, "", f"has {len(jobs)} jobs{place}: a probe varies one job, so keep one in a copy")
+        raise ConfigError(
+            path, None, "", f"has {len(jobs)} jobs{place}: a probe varies one job, so keep one in a copy"
+        )
     return shared | own
 
 

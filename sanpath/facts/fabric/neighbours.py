@@ -60,8 +60,12 @@ def with_neighbour_facts(rows: Iterable[FactRow]) -> Iterator[FactRow]:
     fastest, stalls_test = _fastest(links), _stalls_test(links, by_sender)
     for row in links:
         key = _key(row, "receiver")
-        fed = [onward for onward in by_sender.get(key, ()) if may_feed(row, onward)]
-        leaving = _total_leaving(fed) if len(fed) < len(by_sender.get(key, ())) else downstream.get(key, NONE_LEAVING)
+        onward_links = [onward for onward in by_sender.get(key, ()) if may_feed(row, onward)]
+        leaving = (
+            _total_leaving(onward_links)
+            if len(onward_links) < len(by_sender.get(key, ()))
+            else downstream.get(key, NONE_LEAVING)
+        )
         trunk, carried, foreign = _key(row, "trunk"), row["bytes_per_second"], row["foreign_bytes_per_second"]
         yield {
             **row,

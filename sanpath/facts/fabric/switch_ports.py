@@ -70,8 +70,8 @@ def switch_port_rows(
             pauses = {fact: _first(s.rate(counter) for s in same) for fact, counter in _PAUSES.items()}
             optics = {name: _first(s.last_values.get(name) for s in same) for name in _OPTICS}
             optics[_RX_POWER] = power = _first(map(_received_power, same))
-            lit = (s.source for s in same if _received_power(s) is not None)
-            typical = typical_power.get(next(lit, ""))
+            lit_sources = (s.source for s in same if _received_power(s) is not None)
+            typical = typical_power.get(next(lit_sources, ""))
             attributes = topology.entities[port].attributes
             yield {
                 "entity": port,

@@ -68,8 +68,8 @@ def _on_loaded_path(
 
 def _facts(samples: Collection[StepSamples], direction: Direction) -> dict[str, FactValue] | None:
     """Return the facts of one direction; None: no end has counted its bytes."""
-    sender = _of(samples, f"bytes_acknowledged_{direction}_total")
-    receiver = _of(samples, f"bytes_received_{direction}_total")
+    sender = _first_with(samples, f"bytes_acknowledged_{direction}_total")
+    receiver = _first_with(samples, f"bytes_received_{direction}_total")
     counted = sender.rate(f"bytes_acknowledged_{direction}_total") if sender is not None else None
     if counted is None and receiver is not None:
         counted = receiver.rate(f"bytes_received_{direction}_total")
@@ -119,5 +119,5 @@ def _lost(sent_again: float | None, needless: float | None) -> float | None:
     return None if sent_again is None else max(0.0, sent_again - (needless or 0.0))
 
 
-def _of(samples: Collection[StepSamples], counter: str) -> StepSamples | None:
+def _first_with(samples: Collection[StepSamples], counter: str) -> StepSamples | None:
     return next((sample for sample in samples if sample.rate(counter) is not None), None)

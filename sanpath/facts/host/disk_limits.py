@@ -109,14 +109,14 @@ def _uses(
                 throughput = counted_operations(rates, directions, unit, limit)
             is_burst = burst > limit and throughput > _SUSTAINED * limit
             in_force = burst if is_burst else limit
-            words = f"{_figure(quantity, in_force)}{_DIRECTION_WORDS[ending]}{' in a burst' if is_burst else ''}"
+            words = f"{_limit_text(quantity, in_force)}{_DIRECTION_WORDS[ending]}{' in a burst' if is_burst else ''}"
             if (last := as_number(at_end.get(name))) is not None:
-                words += f" on average, changed during the step to {_figure(quantity, last) if last else 'none'}"
+                words += f" on average, changed during the step to {_limit_text(quantity, last) if last else 'none'}"
             uses.append(_Use(words, throughput / in_force, is_burst))
     return uses
 
 
-def _figure(quantity: str, limit: float) -> str:
+def _limit_text(quantity: str, limit: float) -> str:
     return f"{limit:,.0f} IOPS" if quantity == "ops" else f"{limit / 1e6:,.1f} MB/s"
 
 

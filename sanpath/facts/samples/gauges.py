@@ -190,9 +190,9 @@ class _Groups:
                 values.numbers[values.known],
             )
         )
-        lasts, has = np.zeros(self._number), np.zeros(self._number, bool)
-        lasts[group], has[group] = numbers, True
-        return Values(lasts * scale, has)
+        lasts, known = np.zeros(self._number), np.zeros(self._number, bool)
+        lasts[group], known[group] = numbers, True
+        return Values(lasts * scale, known)
 
 
 def columns_of(kind: str, gauges: Mapping[str, Column], recorded: Mapping[str, Column]) -> list[str]:

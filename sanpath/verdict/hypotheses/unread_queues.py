@@ -243,14 +243,14 @@ def one_direction_evidence(
     is_scheduled = is_timed and not of_adapter and _may_have_scheduler(table)
     least = _SCHEDULED_WEIGHT if is_scheduled else _ONE_DIRECTION_WEIGHT
     kinds = {table.segments[index].kind for index in explains}
-    own, shares_queues = table.seconds(explains), _same_queues(table, of_adapter=of_adapter)
+    own_seconds, shares_queues = table.seconds(explains), _same_queues(table, of_adapter=of_adapter)
     for other in table.opposite_direction:
         clocks, other_clocks = ({each.segments[index].kind for index in each.gaps} for each in (table, other))
-        its = other.seconds(other.indices(*kinds))
-        excess = (own - its) / table.load.latency_seconds
+        other_seconds = other.seconds(other.indices(*kinds))
+        excess = (own_seconds - other_seconds) / table.load.latency_seconds
         if clocks == other_clocks and excess > UNEXPLAINED and shares_queues(other.load):
             named, compared = f"{table.load.direction}s", f"{other.load.direction}s"
-            words = f"{named} spend {duration(own)} there, and {compared} {duration(its)}"
+            words = f"{named} spend {duration(own_seconds)} there, and {compared} {duration(other_seconds)}"
             yield Evidence(words, max(least, -excess / UNEXPLAINED))
 
 

@@ -35,17 +35,18 @@ def share_a_limit(facts: Facts, load: LoadFacts, devices: Collection[str]) -> bo
 
 def _did_more(facts: Facts, step: str, load: LoadFacts, device: str) -> bool:
     """Whether a device did more in another step than in the load's, in its direction and in both together."""
-    did, does = (_mean(facts, at, device, "ops_per_second", (load.direction,)) for at in (step, load.step))
-    did_in_all, does_in_all = (_mean(facts, at, device, "ops_per_second") for at in (step, load.step))
-    held, holds = (_mean(facts, at, device, "in_flight_measured") for at in (step, load.step))
-    more = did >= _CLEARLY_MORE_RATIO * does > 0 and did_in_all >= _CLEARLY_MORE_RATIO * does_in_all
-    return more and holds >= _SAME_IN_FLIGHT_RATIO * held
+    steps = (step, load.step)
+    other_ops, own_ops = (_mean(facts, name, device, "ops_per_second", (load.direction,)) for name in steps)
+    other_total, own_total = (_mean(facts, name, device, "ops_per_second") for name in steps)
+    other_in_flight, own_in_flight = (_mean(facts, name, device, "in_flight_measured") for name in steps)
+    more = other_ops >= _CLEARLY_MORE_RATIO * own_ops > 0 and other_total >= _CLEARLY_MORE_RATIO * own_total
+    return more and own_in_flight >= _SAME_IN_FLIGHT_RATIO * other_in_flight
 
 
 def _did_less(facts: Facts, step: str, load: LoadFacts, device: str) -> bool:
     """Whether a device was used in another step, and did clearly less than in the load's."""
-    did, does = (_mean(facts, at, device, "ops_per_second") for at in (step, load.step))
-    return _IDLE_RATIO * does < did < does / _CLEARLY_MORE_RATIO
+    other_ops, own_ops = (_mean(facts, name, device, "ops_per_second") for name in (step, load.step))
+    return _IDLE_RATIO * own_ops < other_ops < own_ops / _CLEARLY_MORE_RATIO
 
 
 def _mean(facts: Facts, step: str, device: str, fact: str, directions: Sequence[str] = DIRECTIONS) -> float:
