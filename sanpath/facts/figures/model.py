@@ -42,7 +42,7 @@ class FigureComparison:
     there is only one figure. `used_ratio`: the highest measured throughput over a ceiling. For a timed task, it is
     the task's throughput over the highest that the load tests of the recording moved in that direction. For bytes
     that crossed the wire, it is their share of the task's bytes. None: the figure is none of these. `is_timed_task`:
-    the figure is the throughput of a task of known bytes and seconds.
+    the figure is of a task, not of a load test.
     """
 
     entity: str
