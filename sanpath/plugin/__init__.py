@@ -69,7 +69,7 @@ from sanpath.plugin.printed_result import PrintedResult
 from sanpath.plugin.result_reader import ResultClock, ResultFile, ResultReader, SelectingReader, warning
 from sanpath.plugin.rows import INTEGER_LIMIT, rows_of
 from sanpath.plugin.server_clock import DatedHttp, ServerClock
-from sanpath.plugin.text import Decoder, Lines, text_of
+from sanpath.plugin.text import Decoder, Lines, LineSplitter, text_of
 from sanpath.plugin.unknown_values import common_value, complete_sum, without_none
 from sanpath.plugin.untrusted_json import (
     excerpt,
@@ -120,6 +120,7 @@ __all__ = [
     "LessOften",
     "LineDocument",
     "LineDocumentReader",
+    "LineSplitter",
     "Lines",
     "LoadProfile",
     "LoadReader",

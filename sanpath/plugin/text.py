@@ -56,33 +56,20 @@ class Decoder:
         return text
 
 
-class Lines:
-    """Splits bytes in chunks of any size into lines without their ends (LF or CRLF), decoded by Decoder.
+class LineSplitter:
+    """Splits text in chunks of any size into lines without their ends (LF or CRLF). Lines of more than
+    MAX_LINE_LENGTH are left out.
 
     A byte-order mark at the start of a line is removed: appending with `>>` writes one before every run.
     """
 
     def __init__(self) -> None:
-        self._decoder = Decoder()
         self._unfinished = ""
         self._skipping = False
 
-    @property
-    def guessed(self) -> bool:
-        """Whether some bytes were not UTF-8, and were decoded as cp1252."""
-        return self._decoder.guessed
-
-    def feed(self, added: bytes) -> list[str]:
+    def feed(self, added: str) -> list[str]:
         """Return the lines that are now complete."""
-        return self._split(self._decoder.feed(added))
-
-    def last_line(self) -> str:
-        """Return the last line of a file if it has no line end, otherwise ""."""
-        line, self._unfinished = self._unfinished + self._decoder.feed(b"", last=True), ""
-        return "" if self._skipping else _without_mark(line)
-
-    def _split(self, text: str) -> list[str]:
-        *complete, self._unfinished = (self._unfinished + text).split("\n")
+        *complete, self._unfinished = (self._unfinished + added).split("\n")
         lines = []
         for line in complete:
             if not self._skipping and len(line) <= MAX_LINE_LENGTH:
@@ -91,6 +78,32 @@ class Lines:
         if len(self._unfinished) > MAX_LINE_LENGTH:
             self._unfinished, self._skipping = "", True
         return lines
+
+    def last_line(self) -> str:
+        """Return the last line of a text if it has no line end, otherwise ""."""
+        line, self._unfinished = self._unfinished, ""
+        return "" if self._skipping else _without_mark(line)
+
+
+class Lines:
+    """Splits bytes in chunks of any size into lines by LineSplitter, decoded by Decoder."""
+
+    def __init__(self) -> None:
+        self._decoder, self._splitter = Decoder(), LineSplitter()
+
+    @property
+    def guessed(self) -> bool:
+        """Whether some bytes were not UTF-8, and were decoded as cp1252."""
+        return self._decoder.guessed
+
+    def feed(self, added: bytes) -> list[str]:
+        """Return the lines that are now complete."""
+        return self._splitter.feed(self._decoder.feed(added))
+
+    def last_line(self) -> str:
+        """Return the last line of a file if it has no line end, otherwise ""."""
+        self._splitter.feed(self._decoder.feed(b"", last=True))
+        return self._splitter.last_line()
 
 
 def _without_mark(line: str) -> str:

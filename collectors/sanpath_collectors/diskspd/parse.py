@@ -36,6 +36,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from sanpath.model import DIRECTIONS, Direction
+from sanpath.plugin import LineSplitter
 from sanpath_collectors.diskspd.command_line import has_target, is_rate_limited, parse_command_line, parse_options
 from sanpath_collectors.diskspd.outcome import (
     ALL_TARGETS,
@@ -68,8 +69,6 @@ _MAX_PROMPT_LENGTH = 8192
 """Windows accepts no longer commands."""
 _SECTIONS_AFTER_SPANS = ("Totals:", "Command Line:", "Input parameters:")
 """Begins of lines after the last timespan: the sum of all timespans, or the next result."""
-_MAX_LINE_LENGTH = 1 << 20
-"""Longer lines are split, so that no file fills the memory."""
 _LATENCY_ROUNDING_SECONDS = 0.5e-6
 _ROUNDINGS = 20
 """The least that a difference of latencies must be, in roundings of both, to be used: 5 % of uncertainty."""
@@ -95,23 +94,19 @@ class TextParser:
         self._command_line = ""
         self._is_prompt = self._may_continue = False
         self._in_settings = False
-        self._buffer = ""
+        self._lines = LineSplitter()
         self._span: _SpanText | None = None
         self._has_headings = False
         self._spans_without_heading = 0
 
     def feed(self, text: str) -> Iterator[SpanOutcome]:
         """Yields the timespans that are complete now."""
-        *lines, self._buffer = (self._buffer + text).split("\n")
-        if len(self._buffer) > _MAX_LINE_LENGTH:
-            lines, self._buffer = [*lines, self._buffer], ""
-        for line in lines:
+        for line in self._lines.feed(text):
             yield from self._read_line(line.strip())
 
     def finish(self) -> Iterator[SpanOutcome]:
         """Yields the last timespan."""
-        last_line, self._buffer = self._buffer, ""
-        yield from self._read_line(last_line.strip())
+        yield from self._read_line(self._lines.last_line().strip())
         yield from self._end_span()
 
     def _read_line(self, line: str) -> Iterator[SpanOutcome]:

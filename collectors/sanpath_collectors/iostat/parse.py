@@ -24,6 +24,7 @@ import math
 import re
 from collections.abc import Iterator
 
+from sanpath.plugin import LineSplitter
 from sanpath_collectors.iostat.directions import USED_COLUMNS
 from sanpath_collectors.iostat.report import Report, impossible_remark, is_possible
 from sanpath_collectors.iostat.tables import SOURCES
@@ -47,8 +48,6 @@ _UNIT_BYTES = {"s": 512.0, **{letter: 1024.0**power for power, letter in enumera
 _COLUMN_BYTES = (("MB", 1024.0**2), ("kB", 1024.0), ("q-sz", 1024.0))
 """Part of a column's name → its unit in bytes. Sizes are in KiB since 12.0, the first version that abbreviates."""
 _BEGINS_TABLE = re.compile(r"\s*\w+ \S+ \([^()]*\)|\s*avg-cpu:|\s*Device\b")
-_MAX_LINE_LENGTH = 1 << 16
-"""Longer lines are split, so that no file fills the memory."""
 
 
 def parse_header(line: str) -> list[str] | None:
@@ -65,7 +64,7 @@ class TextReports:
 
     def __init__(self) -> None:
         self.remarks: dict[str, str] = {}
-        self._buffer = ""
+        self._lines = LineSplitter()
         self._node = ""
         self._is_first = True
         self._report: Report | None = None
@@ -88,15 +87,12 @@ class TextReports:
 
     def feed(self, text: str) -> Iterator[Report]:
         """Yields the reports that are complete now."""
-        *lines, self._buffer = (self._buffer + text).split("\n")
-        if len(self._buffer) > _MAX_LINE_LENGTH:
-            lines, self._buffer = [*lines, self._buffer], ""
-        for line in lines:
+        for line in self._lines.feed(text):
             yield from self._read_line(line.rstrip())
 
     def finish(self) -> Iterator[Report]:
         """Yields the last report."""
-        last_line, self._buffer = self._buffer.rstrip(), ""
+        last_line = self._lines.last_line().rstrip()
         if self._columns and last_line and not self._is_whole(last_line.split()):
             self.remarks["cut-file"] = "the file ends within a line: what follows was not written"
         else:

@@ -30,7 +30,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from sanpath.plugin import Table
+from sanpath.plugin import LineSplitter, Table
 from sanpath_collectors.iostat.directions import split_operations
 from sanpath_collectors.iostat.parse import CORES, TITLE
 from sanpath_collectors.iostat.report import Report, Values, impossible_remark, is_possible
@@ -58,7 +58,6 @@ _DEVICE_NUMBER = re.compile(r"dev([78])-(\d{1,3})")
 """A device as sar prints it without -p: a disk from sda to sdp, which has block major 8 and 16 minors, or a loop
 device, which has major 7 (Linux, Documentation/admin-guide/devices.txt)."""
 _MINORS_OF_DISK = 16
-_MAX_LINE_LENGTH = 1 << 16
 
 
 def parse_header(line: str) -> list[str] | None:
@@ -88,7 +87,7 @@ class SarReports:
 
     def __init__(self) -> None:
         self.remarks: dict[str, str] = {}
-        self._buffer = ""
+        self._lines = LineSplitter()
         self._node = ""
         self._date = ""
         self._cores: int | None = None
@@ -105,15 +104,12 @@ class SarReports:
 
     def feed(self, text: str) -> Iterator[Report]:
         """Yields the reports that are complete now."""
-        *lines, self._buffer = (self._buffer + text).split("\n")
-        if len(self._buffer) > _MAX_LINE_LENGTH:
-            lines, self._buffer = [*lines, self._buffer], ""
-        for line in lines:
+        for line in self._lines.feed(text):
             yield from self._read_line(line.strip())
 
     def finish(self) -> Iterator[Report]:
         """Yields the last report."""
-        last_line, self._buffer = self._buffer.strip(), ""
+        last_line = self._lines.last_line().strip()
         yield from self._read_line(last_line)
         yield from self._end_report()
         if self._means and not self._stamps:

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 
 from sanpath.plugin import (
     CollectorError,
-    Decoder,
     Failure,
     Item,
+    Lines,
     LoadStep,
     ResultReader,
     SourceEntity,
@@ -25,8 +25,6 @@ _TYPICAL_MESSAGE = re.compile(
     r"|\(average: [\d.,]+ (?:msec|seconds)/read)",
     re.IGNORECASE,
 )
-_MAX_LINE_CHARACTERS = 1 << 20
-"""Longer lines are dropped, so that no file fills the memory."""
 
 
 class LogReader(ResultReader):
@@ -34,8 +32,7 @@ class LogReader(ResultReader):
 
     def __init__(self, load: str) -> None:
         super().__init__(load)
-        self._decoder, self._document = Decoder(), Document()
-        self._unfinished_line = ""
+        self._lines, self._document = Lines(), Document()
 
     @classmethod
     def recognises(cls, head: bytes, name: str) -> bool:  # noqa: ARG003 - any name will do
@@ -45,12 +42,13 @@ class LogReader(ResultReader):
 
     def feed(self, added: bytes) -> Iterable[Item]:
         """Collect the lines. All items come from `finish`."""
-        self._add_text(self._decoder.feed(added))
+        for line in self._lines.feed(added):
+            self._document.add_text(line)
         return ()
 
     def finish(self) -> Iterable[Item]:
         """Yield the load and its step. Raises CollectorError(UNREADABLE) when there is no line with a date."""
-        self._add_text(self._decoder.feed(b"", last=True) + "\n")
+        self._document.add_text(self._lines.last_line())
         phases, (order, is_certain) = self._document.phases, self._document.order.decide()
         first_us = parse_time_us(phases.first, order)
         if first_us is None:
@@ -73,10 +71,3 @@ class LogReader(ResultReader):
             yield step.event("ramp-end", max(begin_us, measurement_us or begin_us))
             if end_us is not None:
                 yield step.event("step-end", max(begin_us, end_us))
-
-    def _add_text(self, text: str) -> None:
-        *lines, self._unfinished_line = re.split(r"\r?\n", self._unfinished_line + text)
-        for line in lines:
-            self._document.add_text(line)
-        if len(self._unfinished_line) > _MAX_LINE_CHARACTERS:
-            self._unfinished_line = ""
