@@ -10,7 +10,7 @@ from sanpath.comparison.compare import Comparison, Pair
 from sanpath.comparison.performance_changes import Change
 from sanpath.diagnosis.model import Diagnosis
 from sanpath.facts.chart_series import Series
-from sanpath.units import bandwidth, count, duration, percent_change
+from sanpath.units import count, duration, percent_change
 from sanpath.views import compare
 from sanpath.views.html import curve, overlay, svg
 from sanpath.views.html.document import Cells, document, rounded
@@ -30,8 +30,8 @@ def render(
     title, _, details = comparison.headline.partition(": ")
     latency_rows = _latency_rows(comparison)
     charts = [
-        ("overlay-throughput", "Throughput over outstanding I/Os", _overlay(comparison, before, after, "throughput")),
-        ("overlay-latency", "Mean latency over outstanding I/Os", _overlay(comparison, before, after, "latency")),
+        ("overlay-throughput", "Throughput", _overlay(comparison, before, after, curve.THROUGHPUT)),
+        ("overlay-latency", "Mean latency", _overlay(comparison, before, after, curve.LATENCY)),
     ]
     return document(
         "compare.html.jinja",
@@ -59,47 +59,47 @@ def render(
         findings=list(compare.finding_lines(comparison)),
         runs=(before.run, after.run),
         verdicts=(before.summary.verdict, after.summary.verdict),
-        charts=[(name, caption, chart) for name, caption, chart in charts if chart is not None],
+        charts=[(name, f"{what} over outstanding I/Os", chart) for name, what, chart in charts if chart is not None],
         overlays=[(name, caption, chart) for name, caption, chart, _ in overlays],
         latencies=_changes(latency_rows[:_MAX_ROWS]) if latency_rows else None,
         left_out=max(0, len(latency_rows) - _MAX_ROWS),
     )
 
 
-def _overlay(comparison: Comparison, before: Diagnosis, after: Diagnosis, quantity: str) -> Markup | None:
+def _overlay(comparison: Comparison, before: Diagnosis, after: Diagnosis, quantity: curve.Quantity) -> Markup | None:
     """Both runs over I/Os in flight, with the change at each pair of steps. None: no values to draw."""
-    is_latency = quantity == "latency"
-    value: curve.Value = (lambda p: p.latency_seconds) if is_latency else (lambda p: p.bytes_per_second)
-    shown = duration if is_latency else bandwidth
+    is_latency = quantity is curve.LATENCY
     runs = [("before", curve.points_of(before)), ("after", curve.points_of(after))]
     every = [point for _, points in runs for point in points]
     if not every:
         return None
     across = curve.across_scale(every)
-    up = svg.value_scale([value(p) for p in every], (curve.HEIGHT - 26, 24), logarithmic=is_latency)
+    up = quantity.scale([quantity.value(p) for p in every])
     texts = [
-        f"{name}, {p.in_flight:.0f} outstanding {p.direction}s: {shown(value(p))}" for name, ps in runs for p in ps
+        f"{name}, {p.in_flight:.0f} outstanding {p.direction}s: {quantity.text(quantity.value(p))}"
+        for name, points in runs
+        for p in points
     ]
     return svg.picture(
-        f"overlay-{quantity}",
+        f"overlay-{quantity.name}",
         f"{'Mean latency' if is_latency else 'Throughput'} over outstanding I/Os, before and after",
         "; ".join(texts),
         (curve.WIDTH, curve.HEIGHT),
-        svg.grid(across, up, shown),
+        svg.grid(across, up, quantity.text),
         curve.foot(every, across),
-        *(element for name, points in runs for element in _curves(name, points, across, up, value)),
+        *(element for name, points in runs for element in _curves(name, points, across, up, quantity)),
         *_labels(comparison, across, up, is_latency),
     )
 
 
 def _curves(
-    name: str, points: Sequence[curve.Point], across: svg.Scale, up: svg.Scale, value: curve.Value
+    name: str, points: Sequence[curve.Point], across: svg.Scale, up: svg.Scale, quantity: curve.Quantity
 ) -> Iterator[Markup]:
     for direction, mark in curve.MARKS.items():
         chosen = [point for point in points if point.direction == direction]
-        yield svg.polylines(curve.line_of(chosen, across, up, value), f"line {name}")
+        yield svg.polylines(curve.line_of(chosen, across, up, quantity), f"line {name}")
         for point in chosen:
-            yield svg.mark(mark, across.at(point.in_flight), up.at(value(point)), f"mark {name}")
+            yield svg.mark(mark, across.at(point.in_flight), up.at(quantity.value(point)), f"mark {name}")
 
 
 def _labels(comparison: Comparison, across: svg.Scale, up: svg.Scale, is_latency: bool) -> Iterator[Markup]:

@@ -35,64 +35,56 @@ class Point:
     operation_bytes: float
 
 
-Value = Callable[[Point], float]
-"""Returns the quantity of a point that a chart shows."""
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """What a chart shows over outstanding I/Os: its name, its value at a point, and that value as text."""
+
+    name: str
+    value: Callable[[Point], float]
+    text: svg.ValueFormat
+    logarithmic: bool = False
+
+    def scale(self, values: Sequence[float]) -> svg.Scale:
+        """The vertical scale of values."""
+        return svg.value_scale(values, (HEIGHT - 26, 24), self.logarithmic)
 
 
-def throughput(diagnosis: Diagnosis) -> Markup | None:
-    """Payload over I/Os in flight. None: fewer than two steps."""
-    measured = points_of(diagnosis)
-    ceilings = {
-        (b.direction, b.ceiling_bytes_per_second) for b in diagnosis.verdict.bottlenecks if b.ceiling_bytes_per_second
-    }
-    if len(measured) < 2:
-        return None
-    across = across_scale(measured)
-    values = [p.bytes_per_second for p in measured] + [value for _, value in ceilings]
-    up = svg.value_scale(values, (HEIGHT - 26, 24))
-    lines = [
-        svg.element("line", x1=across.first, x2=across.last, y1=up.at(v), y2=up.at(v), class_="limit")
-        + svg.element(
-            "text",
-            f"ceiling, {direction}: {bandwidth(v)}",
-            x=across.last - 4,
-            y=up.at(v) - 5,
-            class_="tick right limit-label",
-        )
-        for direction, v in sorted(ceilings)
-    ]
-    texts = [f"{count(p.in_flight)} outstanding {p.direction}s: {bandwidth(p.bytes_per_second)}" for p in measured]
-    return svg.picture(
-        "curve-throughput",
-        "Throughput over outstanding I/Os",
-        "; ".join(texts),
-        (WIDTH, HEIGHT),
-        svg.grid(across, up, bandwidth),
-        foot(measured, across),
-        *lines,
-        *_knee(diagnosis, across),
-        *_curves(measured, across, up, lambda point: point.bytes_per_second),
-    )
+THROUGHPUT = Quantity("throughput", lambda point: point.bytes_per_second, bandwidth)
+LATENCY = Quantity("latency", lambda point: point.latency_seconds, duration, logarithmic=True)
 
 
-def latency(diagnosis: Diagnosis) -> Markup | None:
-    """Latency over outstanding I/Os, both logarithmic. None: fewer than two steps."""
+def chart(diagnosis: Diagnosis, quantity: Quantity) -> Markup | None:
+    """A quantity over outstanding I/Os, throughput with its ceilings. None: fewer than two steps."""
     measured = points_of(diagnosis)
     if len(measured) < 2:
         return None
     across = across_scale(measured)
-    up = svg.value_scale([p.latency_seconds for p in measured], (HEIGHT - 26, 24), logarithmic=True)
-    texts = [f"{count(p.in_flight)} outstanding {p.direction}s: {duration(p.latency_seconds)}" for p in measured]
+    ceilings = _ceilings(diagnosis) if quantity is THROUGHPUT else []
+    up = quantity.scale([*map(quantity.value, measured), *(value for _, value in ceilings)])
+    texts = [f"{count(p.in_flight)} outstanding {p.direction}s: {quantity.text(quantity.value(p))}" for p in measured]
     return svg.picture(
-        "curve-latency",
-        "Latency over outstanding I/Os",
+        f"curve-{quantity.name}",
+        f"{quantity.name.capitalize()} over outstanding I/Os",
         "; ".join(texts),
         (WIDTH, HEIGHT),
-        svg.grid(across, up, duration),
+        svg.grid(across, up, quantity.text),
         foot(measured, across),
+        *(element for ceiling in ceilings for element in _ceiling_line(*ceiling, across, up)),
         *_knee(diagnosis, across),
-        *_curves(measured, across, up, lambda point: point.latency_seconds),
+        *_curves(measured, across, up, quantity),
     )
+
+
+def _ceilings(diagnosis: Diagnosis) -> list[tuple[str, float]]:
+    """(direction, payload) of each ceiling of the verdict."""
+    bottlenecks = diagnosis.verdict.bottlenecks
+    return sorted({(b.direction, b.ceiling_bytes_per_second) for b in bottlenecks if b.ceiling_bytes_per_second})
+
+
+def _ceiling_line(direction: str, value: float, across: svg.Scale, up: svg.Scale) -> Iterator[Markup]:
+    y, text = up.at(value), f"ceiling, {direction}: {bandwidth(value)}"
+    yield svg.element("line", x1=across.first, x2=across.last, y1=y, y2=y, class_="limit")
+    yield svg.element("text", text, x=across.last - 4, y=y - 5, class_="tick right limit-label")
 
 
 def data(diagnosis: Diagnosis) -> list[Cells]:
@@ -148,7 +140,9 @@ def _knee(diagnosis: Diagnosis, across: svg.Scale) -> Iterator[Markup]:
     yield svg.element("text", label, x=x + 5, y=16, class_="tick start")
 
 
-def line_of(points: Sequence[Point], across: svg.Scale, up: svg.Scale, value: Value) -> list[tuple[float, float]]:
+def line_of(
+    points: Sequence[Point], across: svg.Scale, up: svg.Scale, quantity: Quantity
+) -> list[tuple[float, float]]:
     """Coordinates of the line through the points of one direction; repetitions of a step are averaged. [] for points
     of several block sizes."""
     sizes = [point.operation_bytes for point in points]
@@ -156,14 +150,14 @@ def line_of(points: Sequence[Point], across: svg.Scale, up: svg.Scale, value: Va
         return []
     by_number: defaultdict[int, list[tuple[float, float]]] = defaultdict(list)
     for point in points:
-        place = across.at(point.in_flight), up.at(value(point))
+        place = across.at(point.in_flight), up.at(quantity.value(point))
         by_number[round(log(point.in_flight) / _SAME_IN_FLIGHT)].append(place)
     return sorted((fmean(x for x, _ in places), fmean(y for _, y in places)) for places in by_number.values())
 
 
-def _curves(measured: Sequence[Point], across: svg.Scale, up: svg.Scale, value: Value) -> Iterator[Markup]:
+def _curves(measured: Sequence[Point], across: svg.Scale, up: svg.Scale, quantity: Quantity) -> Iterator[Markup]:
     for number, (direction, mark) in enumerate(MARKS.items()):
         points = [point for point in measured if point.direction == direction]
-        yield svg.polylines(line_of(points, across, up, value), f"line line-{number}")
+        yield svg.polylines(line_of(points, across, up, quantity), f"line line-{number}")
         for point in points:
-            yield svg.mark(mark, across.at(point.in_flight), up.at(value(point)), f"mark mark-{number}")
+            yield svg.mark(mark, across.at(point.in_flight), up.at(quantity.value(point)), f"mark mark-{number}")

@@ -78,8 +78,8 @@ def render(diagnosis: Diagnosis, topology: Topology, series: Series) -> str:
 def _curves(diagnosis: Diagnosis) -> list[tuple[str, str, Markup]]:
     """(name, title, chart) of throughput and of latency over outstanding I/Os; [] with fewer than two steps."""
     charts = (
-        ("curve-throughput", "Throughput", curve.throughput(diagnosis)),
-        ("curve-latency", "Mean latency", curve.latency(diagnosis)),
+        ("curve-throughput", "Throughput", curve.chart(diagnosis, curve.THROUGHPUT)),
+        ("curve-latency", "Mean latency", curve.chart(diagnosis, curve.LATENCY)),
     )
     return [(name, title, chart) for name, title, chart in charts if chart is not None]
 
