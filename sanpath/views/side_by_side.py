@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from sanpath.comparison.drift import Drift
@@ -13,7 +12,7 @@ from sanpath.diagnosis.model import CurvePoint
 from sanpath.masking import printable
 from sanpath.units import count, counted, duration, iops, kibibytes, percent, percent_change
 from sanpath.views.compare import latency_text
-from sanpath.views.terminal_tables import as_lines
+from sanpath.views.terminal_tables import as_lines, table
 from sanpath.views.words import short
 
 
@@ -27,12 +26,8 @@ def as_text(comparison: SideBySide, width: int | None = None) -> str:
             Text(printable(f"{letter}  {system.name}: {KIND_WORDS[system.kind]}{f': {limits}' if limits else ''}"))
         )
     if comparison.rows:
-        table = Table("direction", "block", "outstanding", *letters, box=None, padding=(0, 2, 0, 0))
-        for row in comparison.rows:
-            size = "?" if row.operation_bytes is None else kibibytes(row.operation_bytes)
-            direction = ", ".join(filter(None, (row.direction, "flushed" if row.flushes else "", row.pattern)))
-            table.add_row(direction, size, count(row.in_flight), *(_cell(row, step) for step in row.steps))
-        parts.append(table)
+        header = ("direction", "block", "outstanding", *letters)
+        parts.append(table(header, map(_cells, comparison.rows), padding=(0, 2, 0, 0)))
     else:
         parts.append(Text("No two of them were tested with the same outstanding I/Os and block size."))
     parts += [
@@ -55,6 +50,12 @@ def _drift_text(drift: Drift) -> str:
         else "no setting that was read differs: devices that fill up, wear out or rebuild drift like this"
     )
     return f"{step}: {moved} ({noise}); {cause}"
+
+
+def _cells(row: Row) -> list[str]:
+    size = "?" if row.operation_bytes is None else kibibytes(row.operation_bytes)
+    direction = ", ".join(filter(None, (row.direction, "flushed" if row.flushes else "", row.pattern)))
+    return [direction, size, count(row.in_flight), *(_cell(row, step) for step in row.steps)]
 
 
 def _cell(row: Row, step: CurvePoint | None) -> str:

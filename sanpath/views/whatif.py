@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from sanpath.diagnosis.model import Interval
 from sanpath.masking import printable
 from sanpath.units import count, duration, iops, percent_change
-from sanpath.views.terminal_tables import as_lines
+from sanpath.views.terminal_tables import as_lines, table
 from sanpath.views.words import short
 from sanpath.whatif.predict import Check, Prediction
 from sanpath.whatif.settings import Wanted
@@ -19,6 +18,17 @@ from sanpath.whatif.what_if import WhatIf
 
 _SAME_RATIO = 0.01
 """If the ends of an interval differ by less than this ratio, they are printed as one number."""
+_HEADER = (
+    "step",
+    "direction",
+    "outstanding",
+    "IOPS now",
+    "latency",
+    "limited by",
+    "then likely",
+    "latency",
+    "limited by",
+)
 
 
 def as_text(prediction: WhatIf, width: int | None = None) -> str:
@@ -33,7 +43,7 @@ def as_text(prediction: WhatIf, width: int | None = None) -> str:
         parts.append(Text(printable(words if everywhere else f"{', '.join(steps)}: {words}"), style="bold"))
     predicted = [step for step in prediction.steps if step.predicted_ops_per_second is not None]
     if predicted:
-        parts.append(_table(predicted))
+        parts.append(table(_HEADER, map(_cells, predicted), (2, 3, 4, 6, 7), padding=(0, 1, 0, 0)))
     untested = dict.fromkeys(line for step in predicted for line in step.untested)
     parts += [Text(f"not tested: {printable(line)}") for line in untested]
     if weak := [f"{step.step} {step.direction}" for step in predicted if step.grade == "C"]:
@@ -83,35 +93,18 @@ def _setting(setting: Wanted) -> str:
     return printable(f"{setting.entity}.{setting.setting}: {before}{setting.then}{note}")
 
 
-def _table(steps: list[Prediction]) -> Table:
-    header = (
-        "step",
-        "direction",
-        "outstanding",
-        "IOPS now",
-        "latency",
-        "limited by",
-        "then likely",
-        "latency",
-        "limited by",
-    )
-    table = Table(*header, box=None, padding=(0, 1, 0, 0))
-    for column in (*table.columns[2:5], *table.columns[6:8]):
-        column.justify = "right"
-    for step in steps:
-        predicted = step.likely_ops_per_second or step.predicted_ops_per_second
-        assert predicted is not None  # noqa: S101 - only those are listed
-        retained = step.kept_in_flight
-        limit = f"{short(step.entity or '')} {step.change}".strip()
-        table.add_row(
-            Text(printable(step.step)),
-            step.direction,
-            count(step.in_flight) if retained == step.in_flight else f"{count(step.in_flight)} → {count(retained)}",
-            iops(step.ops_per_second).removesuffix(" IOPS"),
-            duration(step.latency_seconds),
-            Text(short(step.limit) if step.limit else "?"),
-            f"{between(predicted)} ({_gain(predicted, step.ops_per_second)})",
-            _range_text((retained / predicted[1], retained / predicted[0]), duration),
-            Text(limit),
-        )
-    return table
+def _cells(step: Prediction) -> list[str]:
+    predicted = step.likely_ops_per_second or step.predicted_ops_per_second
+    assert predicted is not None  # noqa: S101 - only those are listed
+    retained = step.kept_in_flight
+    return [
+        step.step,
+        step.direction,
+        count(step.in_flight) if retained == step.in_flight else f"{count(step.in_flight)} → {count(retained)}",
+        iops(step.ops_per_second).removesuffix(" IOPS"),
+        duration(step.latency_seconds),
+        short(step.limit) if step.limit else "?",
+        f"{between(predicted)} ({_gain(predicted, step.ops_per_second)})",
+        _range_text((retained / predicted[1], retained / predicted[0]), duration),
+        f"{short(step.entity or '')} {step.change}".strip(),
+    ]
