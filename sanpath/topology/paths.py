@@ -204,22 +204,14 @@ def _adapters_with_paths(topology: Topology, paths: Iterable[str], adapters: Seq
     ends = [topology.related(path, "attached_to", "hba") for path in paths]
     if not ends or not all(ends):
         return list(adapters)
-    level = leading = {hba for hbas in ends for hba in hbas}
-    while level:  # The ports of a bond, or the port of a VLAN, carry the traffic of its paths.
-        level = {port for hba in level for port in topology.members(hba, "hba")} - leading
-        leading = leading | level
+    # The ports of a bond, or the port of a VLAN, carry the traffic of its paths.
+    leading = topology.with_all_members((hba for hbas in ends for hba in hbas), "hba")
     return [hba for hba in adapters if hba in leading]
 
 
 def paths_of_luns(topology: Topology, luns: Iterable[str]) -> list[str]:
     """Return the paths of multipath LUNs, and of those that logical volumes are made of."""
-    all_luns = list(dict.fromkeys(luns))
-    known = set(all_luns)
-    for lun in all_luns:
-        parts = [part for part in topology.members(lun, "lun") if part not in known]
-        all_luns += parts
-        known.update(parts)
-    return [path for lun in all_luns for path in topology.members(lun, "path")]
+    return [path for lun in topology.with_all_members(luns, "lun") for path in topology.members(lun, "path")]
 
 
 def parts_without_volume(topology: Topology, load: str) -> list[str]:

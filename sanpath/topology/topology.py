@@ -91,15 +91,31 @@ class Topology:
         wholes = [link.to_entity for link in self._member_links(entity) if link.from_entity == entity]
         return [whole for whole in wholes if self.entities[whole].kind == kind]
 
+    def with_all_members(self, entities: Iterable[str], kind: str) -> list[str]:
+        """Return entities, and below them those of a kind that they are made of, over all levels."""
+        return _over_all_levels(entities, lambda entity: self.members(entity, kind))
+
+    def with_all_uppers(self, entities: Iterable[str], kind: str) -> list[str]:
+        """Return entities, and above them those of a kind that they are part of, over all levels."""
+        return _over_all_levels(entities, lambda entity: self.uppers(entity, kind))
+
     def _member_links(self, entity: str) -> Sequence[Link]:
         return self._links_of.get((entity, "member_of"), ())
 
     def behind(self, entities: Iterable[str], kind: str) -> set[str]:
         """Return the entities of a kind among these entities and those that back them, over all levels."""
-        found: set[str] = set()
-        level = set(entities)
-        while level:
-            found |= level
-            links = [link for entity in level for link in self._links_of.get((entity, "backed_by"), ())]
-            level = {link.to_entity for link in links if link.from_entity in level} - found
-        return {entity for entity in found if self.entities[entity].kind == kind}
+
+        def backing(entity: str) -> list[str]:
+            links = self._links_of.get((entity, "backed_by"), ())
+            return [link.to_entity for link in links if link.from_entity == entity]
+
+        return {entity for entity in _over_all_levels(entities, backing) if self.entities[entity].kind == kind}
+
+
+def _over_all_levels(entities: Iterable[str], next_level: Callable[[str], Iterable[str]]) -> list[str]:
+    """Return entities, those of their next level, and so on, each once."""
+    found = level = dict.fromkeys(entities)
+    while level:
+        level = dict.fromkeys(other for entity in level for other in next_level(entity) if other not in found)
+        found = found | level
+    return list(found)

@@ -277,7 +277,7 @@ def _devices(
             for identifier in topology.entities[lun].ids.get(key, ())
         )
     ]
-    below = [lower for lun in named for lower in _lower(topology, lun)]
+    below = [lower for lun in named for lower in topology.with_all_members([lun], "lun")]
     devices = dict.fromkeys([*named, *same_device, *below])
     return [lun for lun in devices if not _is_path(topology, lun)]
 
@@ -372,16 +372,6 @@ def _work(samples: Sequence[StepSamples]) -> _Part:
 def _sum(parts: Iterable[_Part]) -> _Part:
     operations, outstanding = zip(_IDLE, *parts, strict=True)
     return sum(operations, 0.0), sum(outstanding, 0.0)
-
-
-def _lower(topology: Topology, lun: str) -> list[str]:
-    """Return all devices below a device of a volume manager."""
-    found: dict[str, None] = {}
-    level = [lun]
-    while level:
-        level = [part for each in level for part in topology.members(each, "lun") if part not in (lun, *found)]
-        found |= dict.fromkeys(level)
-    return list(found)
 
 
 def _is_path(topology: Topology, lun: str) -> bool:

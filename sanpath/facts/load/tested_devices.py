@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Set
-
 from sanpath.topology.keys import Local
 from sanpath.topology.paths import luns_of, machine_luns
 from sanpath.topology.topology import Topology
@@ -15,19 +13,9 @@ def devices_under_test(topology: Topology) -> dict[Local, str]:
     loads = [load.id for load in topology.of_kind("load")]
     accessed = {lun for load in loads for lun in luns_of(topology, load)} or machine_luns(topology, *loads)
     # A device above one of these lower devices may be somebody else's.
-    found = _closure(accessed, topology.members) | _closure(accessed, topology.uppers)
+    found = {*topology.with_all_members(accessed, "lun"), *topology.with_all_uppers(accessed, "lun")}
     return {
         local: device
         for local, device in topology.known_as.items()
         if local[1] == "lun" and (device in found or not loads)
     }
-
-
-def _closure(devices: Set[str], neighbours: Callable[[str, str], Iterable[str]]) -> set[str]:
-    """Return devices with their neighbours in one direction, over all levels."""
-    found: set[str] = set()
-    level = set(devices)
-    while level:
-        found |= level
-        level = {other for device in level for other in neighbours(device, "lun")} - found
-    return found
