@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from sanpath.plugin import Snmp, SnmpValue, SourceLink
 from sanpath_collectors.snmp_switch.column_reader import Cell, Cells, get_if_allowed, read_if_allowed, sub_identifiers
@@ -57,9 +57,7 @@ async def lldp_neighbours(snmp: Snmp, lldp: Lldp, object_id: str, ports: Mapping
         row: port for row, cells in local.items() if (port := _local_port(lldp, row, cells, ports, is_if_index))
     }
     if not is_if_index:
-        unnamed = {row: cells for row, cells in local.items() if row not in by_number}
-        free = ports.keys() - set(by_number.values())
-        by_number |= await _numbered_ports(snmp, lldp, unnamed, free)
+        by_number |= await _numbered_ports(snmp, lldp, local, by_number, ports)
     for row, port in by_number.items():
         cells = local[row]
         ports[port].chassis = chassis
@@ -86,17 +84,33 @@ def _local_port(
     return None
 
 
-async def _numbered_ports(snmp: Snmp, lldp: Lldp, local: Cells, ports: Collection[str]) -> dict[str, str]:
-    """Return LLDP number → port, for those with an ifIndex as LLDP port identifier, as on Junos.
+async def _numbered_ports(
+    snmp: Snmp, lldp: Lldp, local: Cells, named: Mapping[str, str], ports: Mapping[str, Port]
+) -> dict[str, str]:
+    """Return LLDP number → port, for those that no name tells. `named`: the others.
 
-    A decimal identifier alone may mean anything. So the LLDP number must be equal to it, or be the bridge port with
-    this ifIndex.
+    LLDP-MIB (LldpPortNumber): a bridge numbers its ports as dot1dBasePort, a device that is none by their ifIndex.
+    This counts if no name contradicts it at any port of the switch. An identifier that is an ifIndex, as on Junos,
+    may mean anything else: the number must be equal to it, or be the bridge port with this ifIndex.
     """
-    named = {number: text(cells[lldp.port_id].value) for number, cells in local.items() if lldp.port_id in cells}
-    named = {number: port for number, port in named.items() if port in ports}
-    others = any(number != port for number, port in named.items())
-    if_index = await _bridge_ports(snmp, lldp.bridge_port_if_index) if others else {}
-    return {number: port for number, port in named.items() if port in (number, if_index.get(number))}
+    identifiers = {row: text(cells[lldp.port_id].value) for row, cells in local.items() if lldp.port_id in cells}
+    unnamed = {number: identifier for number, identifier in identifiers.items() if number not in named}
+    if all(number == identifier and identifier in ports for number, identifier in unnamed.items()):
+        if_index: Mapping[str, str] = {}  # nothing to look up
+    else:
+        if_index = await _bridge_ports(snmp, lldp.bridge_port_if_index)
+    as_defined = if_index or dict(zip(identifiers, identifiers, strict=True))
+    is_as_defined = all(as_defined.get(number, port) == port for number, port in named.items())
+    taken = set(named.values())
+    found: dict[str, str] = {}
+    for number, identifier in unnamed.items():
+        if identifier in ports:
+            port = identifier if identifier in (number, if_index.get(number)) else None
+        else:
+            port = as_defined.get(number) if is_as_defined else None
+        if port is not None and port in ports and port not in taken and ports[port].carries:
+            found[number] = port
+    return found
 
 
 async def _bridge_ports(snmp: Snmp, column: str) -> dict[str, str]:

@@ -46,6 +46,27 @@ def test_an_lldp_number_alone_names_no_port() -> None:
     assert read("sw", objects | {f"{_BRIDGE_PORT}3": 3}).cables == []
 
 
+def test_the_lldp_number_is_that_of_the_bridge_port() -> None:
+    """As LLDP-MIB defines it. EXOS: identifier "2" of port 1:2, which is bridge port 2 with ifIndex 1002."""
+    objects = {LLDP_CHASSIS: mac(0x100), **port(1001, "1:1"), **port(1002, "1:2")}
+    objects |= announced(1, b"1", _NAME) | announced(2, b"2", _NAME) | heard(2, mac(0x200), b"vmnic2", _NAME)
+    objects |= {f"{_BRIDGE_PORT}1": 1001, f"{_BRIDGE_PORT}2": 1002}
+    assert [near for near, _ in read("sw", objects).cables] == ["1:2"]
+    # An identifier that is the ifIndex of something else.
+    assert read("sw", objects | announced(2, b"1001", _LOCAL)).cables == []
+    # A port with a name whose bridge port is another one: this switch numbers its ports in another way.
+    assert read("sw", objects | announced(1, b"1:1", _NAME) | {f"{_BRIDGE_PORT}1": 1002}).cables == []
+
+
+def test_of_a_device_that_is_no_bridge_the_lldp_number_is_the_ifindex() -> None:
+    objects = {LLDP_CHASSIS: mac(0x100), **port(272637955, "ten1/1/1"), **port(272637959, "ten1/1/2")}
+    objects |= announced(272637955, b"tengigabit 1", _LOCAL) | heard(272637955, mac(0x200), b"vmnic2", _NAME)
+    assert [near for near, _ in read("sw", objects).cables] == ["ten1/1/1"]
+    # Nor is it, if a name tells otherwise.
+    others = announced(272637959, b"ten1/1/1", _NAME) | announced(272637955, b"tengigabit 1", _LOCAL)
+    assert read("sw", objects | others).cables == []
+
+
 def test_a_name_outranks_a_number() -> None:
     """A switch whose ports are named by numbers that are ifIndexes of others."""
     objects = {LLDP_CHASSIS: mac(0x100), **port(1, "2"), **port(2, "1")}
