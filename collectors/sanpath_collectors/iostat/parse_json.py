@@ -11,7 +11,8 @@ The document is complete only if iostat ended by its count or was interrupted by
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from sanpath.plugin import json_objects, read_json
 from sanpath_collectors.iostat.report import Report, impossible_remark, is_possible
@@ -99,6 +100,10 @@ class JsonReports:
         if not isinstance(parsed, dict):
             self.remarks["damaged-json"] = f"a report cannot be read and is left out: {element[:80]!r}"
             return
+        yield from self._reports(parsed)
+
+    def _reports(self, parsed: Mapping[str, Any]) -> Iterator[Report]:
+        """Yields the reports of an element of the array."""
         first, self._is_first = self._is_first, False
         report = Report(first, self._node, parse_stamp(str(parsed.get("timestamp", ""))), cores=self._cores)
         processors = parsed.get("avg-cpu")

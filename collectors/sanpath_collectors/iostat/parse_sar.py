@@ -27,7 +27,7 @@ after the other, so each table has its own times. Other tables of sar are skippe
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from sanpath.plugin import LineSplitter, Table
@@ -53,7 +53,8 @@ _USED_COLUMNS = frozenset(
 _MARKER_COLUMNS = {"DEV": "tps", "IFACE": "rxpck/s", "CPU": "%idle"}
 """Name column of a table → a column that distinguishes it from other tables with this name column (sar -n EDEV, -m
 CPU)."""
-_TABLES = {"DEV": LUN, "IFACE": HBA, "CPU": HOST}
+TABLES = {"DEV": LUN, "IFACE": HBA, "CPU": HOST}
+"""Name column of a table → its kind."""
 _DEVICE_NUMBER = re.compile(r"dev([78])-(\d{1,3})")
 """A device as sar prints it without -p: a disk from sda to sdp, which has block major 8 and 16 minors, or a loop
 device, which has major 7 (Linux, Documentation/admin-guide/devices.txt)."""
@@ -63,17 +64,17 @@ _MINORS_OF_DISK = 16
 def parse_header(line: str) -> list[str] | None:
     """The columns in the header of one of these tables, without its time; None: another line."""
     match = _ROW.fullmatch(line.strip())
-    return _columns_of(match[2]) if match else None
+    return columns_of(match[2].split()) if match else None
 
 
 def parse_mean_header(line: str) -> list[str] | None:
     """The columns in the header of the means of one of these tables; None: another line."""
     match = _MEAN_ROW.fullmatch(line.strip())
-    return _columns_of(match[1]) if match else None
+    return columns_of(match[1].split()) if match else None
 
 
-def _columns_of(text: str) -> list[str] | None:
-    words = text.split()
+def columns_of(words: Sequence[str]) -> list[str] | None:
+    """The columns of a header by their current names; None: of another table."""
     is_table = any(column in words and names in (words[0], words[-1]) for names, column in _MARKER_COLUMNS.items())
     return [_CURRENT_NAMES.get(word, word) for word in words] if is_table else None
 
@@ -127,11 +128,11 @@ class SarReports:
             self._cores = int(cores[1]) if (cores := CORES.search(line)) else None
         elif columns := parse_header(line):
             yield from self._end_report()
-            self._columns, self._table = columns, next(table for name, table in _TABLES.items() if name in columns)
+            self._columns, self._table = columns, next(table for name, table in TABLES.items() if name in columns)
             if self._table.kind not in self._stamps:
                 self._stamps[self._table.kind] = StampReader(self._date)
-                # The first interval begins at the time of the header.
-                yield self._begin_report(line)
+            # The next interval begins at the time of the header, also after a restart of the machine.
+            yield replace(self._begin_report(line), only_begin=True)
         elif (row := _ROW.fullmatch(line)) is None:
             self._columns = [] if not line else self._columns
             if not self._stamps and (mean := _MEAN_ROW.fullmatch(line)):
@@ -145,8 +146,8 @@ class SarReports:
     def _read_mean(self, text: str) -> None:
         """Reads a row of means, or the header above them. A table or a device that is there already is of another
         run."""
-        if columns := _columns_of(text):
-            table = next(table for name, table in _TABLES.items() if name in columns)
+        if columns := columns_of(text.split()):
+            table = next(table for name, table in TABLES.items() if name in columns)
             self._mean_columns, self._mean_report = columns, None
             if any(report.table is table for report in self._means):
                 self._has_more_means = True
@@ -169,9 +170,7 @@ class SarReports:
         return self._new_report(stamp, self._columns, self._table)
 
     def _new_report(self, stamp: Stamp | None, columns: list[str], table: Table) -> Report:
-        used = tuple(column for column in columns if column in _USED_COLUMNS)
-        derived = ("r/s", "w/s", "r_await", "w_await") if table is LUN else ()
-        return Report(False, self._node, stamp, (*derived, *used), cores=self._cores, table=table)
+        return new_report(self._node, stamp, columns, table, self._cores)
 
     def _end_report(self) -> Iterator[Report]:
         report, self._report = self._report, None
@@ -184,37 +183,46 @@ class SarReports:
             text = f"a line has {len(words)} values for {len(columns)} columns: {' '.join(words)[:80]!r}"
             self._report_remarks["damaged-line"] = text
             return
-        by_column = dict(zip(columns, words, strict=True))
-        numbers = {
-            column: number for column, word in by_column.items() if (number := _parse_number(word)) is not None
-        }
-        values = {column: number for column, number in numbers.items() if is_possible(column, number)}
-        name_column = next(column for column, table in _TABLES.items() if table is report.table)
-        name = by_column[name_column]
-        for column in numbers.keys() - values.keys() - {name_column}:
-            if numbers[column] > 0:
-                self._report_remarks["impossible"] = impossible_remark(name, column, numbers[column])
-        used = {column: value for column, value in values.items() if column in _USED_COLUMNS}
-        if report.table is HBA:
-            report.devices[name] = used
-            return
-        if report.table is HOST:
-            shares = {column[1:]: value for column, value in values.items() if column.startswith("%")}
-            report.devices[name] = shares
-            return
-        # The latency is used only for a direction with operations, and then it is the latency of that direction.
-        latency = {f"{kind}_await": values["await"] for kind in "rw" if "await" in values}
-        report.devices[_kernel_name(name)] = used | latency | self._split_operations(values)
+        add_row(report, dict(zip(columns, words, strict=True)), self._report_remarks)
 
-    def _split_operations(self, values: Values) -> Values:
-        """Rates of reads and writes, if nearly all bytes are of one direction. Empty: the directions are mixed."""
-        found = split_operations(values)
-        if found is None:
-            self._report_remarks["no-directions"] = (
-                "sar counts reads and writes together: where a device does both, their operations are not known; "
-                "run iostat -xty 1 -o JSON"
-            )
-        return found or {}
+
+def new_report(node: str, stamp: Stamp | None, columns: Iterable[str], table: Table, cores: int | None) -> Report:
+    """An empty report of a table with these columns, by their current names."""
+    used = tuple(column for column in columns if column in _USED_COLUMNS)
+    derived = ("r/s", "w/s", "r_await", "w_await") if table is LUN else ()
+    return Report(False, node, stamp, (*derived, *used), cores=cores, table=table)
+
+
+def add_row(report: Report, by_column: Mapping[str, str], remarks: dict[str, str]) -> None:
+    """Adds the row of a device, port or processor to its report. `by_column`: column, by its current name → value."""
+    numbers = {column: number for column, word in by_column.items() if (number := _parse_number(word)) is not None}
+    values = {column: number for column, number in numbers.items() if is_possible(column, number)}
+    name_column = next(column for column, table in TABLES.items() if table is report.table)
+    name = by_column[name_column]
+    for column in numbers.keys() - values.keys() - {name_column}:
+        if numbers[column] > 0:
+            remarks["impossible"] = impossible_remark(name, column, numbers[column])
+    used = {column: value for column, value in values.items() if column in _USED_COLUMNS}
+    if report.table is HBA:
+        report.devices[name] = used
+        return
+    if report.table is HOST:
+        report.devices[name] = {column[1:]: value for column, value in values.items() if column.startswith("%")}
+        return
+    # The latency is used only for a direction with operations, and then it is the latency of that direction.
+    latency = {f"{kind}_await": values["await"] for kind in "rw" if "await" in values}
+    report.devices[_kernel_name(name)] = used | latency | _operations(values, remarks)
+
+
+def _operations(values: Values, remarks: dict[str, str]) -> Values:
+    """Rates of reads and writes, if nearly all bytes are of one direction. Empty: the directions are mixed."""
+    found = split_operations(values)
+    if found is None:
+        remarks["no-directions"] = (
+            "sar counts reads and writes together: where a device does both, their operations are not known; "
+            "run iostat -xty 1 -o JSON"
+        )
+    return found or {}
 
 
 def _parse_number(word: str) -> float | None:

@@ -26,7 +26,9 @@ from sanpath.plugin import (
 )
 from sanpath_collectors.iostat.directions import lacks_directions, split_operations
 from sanpath_collectors.iostat.parse import TITLE, TextReports, parse_header
-from sanpath_collectors.iostat.parse_json import JsonReports
+from sanpath_collectors.iostat.parse_json import STATISTICS, JsonReports
+from sanpath_collectors.iostat.parse_sadf import SadfJsonReports, SadfReports
+from sanpath_collectors.iostat.parse_sadf import parse_header as parse_sadf_header
 from sanpath_collectors.iostat.parse_sar import SarReports, parse_mean_header
 from sanpath_collectors.iostat.parse_sar import parse_header as parse_sar_header
 from sanpath_collectors.iostat.ports import estimate_link_speed
@@ -46,7 +48,7 @@ _NO_LOAD_CODES = ("no-directions", "no-latency")
 """Codes of warnings about missing columns without which a device cannot show the load."""
 _JSON = re.compile(r'\{\s*"sysstat"\s*:')
 _SADF = re.compile(r'"(?:sysdata-version|file-utc-time)"\s*:')
-"""Keys in the JSON of sadf, another program of sysstat, which has other names of devices and columns."""
+"""Keys in the JSON of sadf, which exports the daily files of sar with other names of devices and columns."""
 _AMBIGUOUS_DATE = "ambiguous-date"
 _MAX_TEXT_BEFORE = 1 << 16
 """Number of characters within which the header of a report has to appear."""
@@ -62,7 +64,7 @@ class IostatResult(ResultReader):
     def __init__(self, load: str) -> None:
         super().__init__(load)
         self._decoder = Decoder()
-        self._form: TextReports | JsonReports | SarReports | None = None
+        self._form: TextReports | JsonReports | SarReports | SadfReports | None = None
         self._text = ""
         self._first: Report | None = None
         self._clock_is_set = False
@@ -86,9 +88,10 @@ class IostatResult(ResultReader):
         """
         text = text_of(head)[0]
         if _JSON.search(text):
-            return _SADF.search(text) is None
+            return True
         lines = [line for line in text.splitlines() if line.strip()]
-        return any(parse_header(line) or parse_sar_header(line) or parse_mean_header(line) for line in lines) or (
+        headers = (parse_header, parse_sar_header, parse_mean_header, parse_sadf_header)
+        return any(parse(line) for line in lines for parse in headers) or (
             len(lines) == 1 and TITLE.match(lines[0]) is not None
         )
 
@@ -114,8 +117,9 @@ class IostatResult(ResultReader):
         if self._form is not None:
             yield from self._warn_all(self._form.remarks)
         if not self._has_samples:
-            cut = self._form.remarks.get("damaged-line") if self._form is not None else None
-            reason = f"{cut}; copy whole lines" if cut else _ADVICE
+            remarks = self._form.remarks if self._form is not None else {}
+            cut = remarks.get("damaged-line")
+            reason = remarks.get("horizontal") or (f"{cut}; copy whole lines" if cut else _ADVICE)
             raise CollectorError(
                 Failure.UNREADABLE, f"it contains no report of a block device, network port or processor: {reason}"
             )
@@ -135,11 +139,16 @@ class IostatResult(ResultReader):
                 yield from self._warn_if_begun(self._form.remarks)
         yield from self._warn_if_begun(self._form.remarks)
 
-    def _choose_form(self, last: bool) -> TextReports | JsonReports | SarReports | None:
+    def _choose_form(self, last: bool) -> TextReports | JsonReports | SarReports | SadfReports | None:
         """Chooses the parser for the text so far, which may begin with other text. None: not known yet."""
         if _JSON.search(self._text):
-            return JsonReports()
+            if (begin := STATISTICS.search(self._text)) is None and not last:
+                return None
+            head = self._text[: begin.start()] if begin else self._text
+            return SadfJsonReports() if _SADF.search(head) else JsonReports()
         lines = self._text.splitlines()
+        if any(map(parse_sadf_header, lines)):
+            return SadfReports()
         tables = [columns for line in lines if (columns := parse_sar_header(line))]
         # iostat and sar write the same title.
         is_text = any(map(parse_header, lines))
@@ -228,6 +237,11 @@ class IostatResult(ResultReader):
                 "zone whose summer time ended then",
             )
         if end_us <= begin_us:
+            return
+        if report.only_begin:
+            if report.table.kind in self._end_us and report.table is not HOST:
+                self._counters[report.table.kind].restart()
+            self._end_us[report.table.kind] = end_us
             return
         if end_us - begin_us > _MAX_INTERVAL_US:
             begin_us = end_us - _SECOND_US

@@ -55,7 +55,8 @@ class Report:
     report of an iostat, which covers the time since boot unless iostat ran with -y. `columns`: columns of each
     device; a device has no value if a column does not contain a number. `processors`: state of the processors → per
     cent of time; empty: not reported. `cores`: number of processors; None: not reported. `table`: kind of the
-    devices: LUN, HBA for network interfaces, HOST for processors, whose values are their states.
+    devices: LUN, HBA for network interfaces, HOST for processors, whose values are their states. `only_begin`: it has
+    no devices, and its stamp is the begin of the next interval.
     """
 
     first: bool
@@ -66,6 +67,7 @@ class Report:
     processors: Values = field(default_factory=dict)
     cores: int | None = None
     table: Table = LUN
+    only_begin: bool = False
 
     @property
     def used_devices(self) -> dict[str, Values]:
