@@ -148,7 +148,7 @@ class FlashArray(Collector[FlashArrayConfig]):
         self._pending += self._watch.controllers(controllers, ctx.clock.now_us())
         self._pending += self._watch.hardware(await self._once(ctx, answers, "hardware"), ctx.clock.now_us())
         ports = await self._once(ctx, answers, "ports")
-        self._ports = {parse.name(port).upper() for port in ports}
+        self._ports = {parse.physical_port(port) for port in ports}
         for item in inventory.ports(ports, await self._once(ctx, answers, "network-interfaces"), self._array):
             yield item
         hosts = set()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from sanpath.plugin import SourceEntity, SourceLink, json_object, json_texts, wwn
-from sanpath_collectors.flasharray.parse import Entry, name, number, text
+from sanpath_collectors.flasharray.parse import Entry, name, number, physical_port, text
 
 Item = SourceEntity | SourceLink
 
@@ -44,13 +44,14 @@ def controllers(items: Iterable[Entry], array_name: str) -> Iterator[Item]:
 def ports(items: Iterable[Entry], interfaces: Iterable[Entry], array_name: str) -> Iterator[Item]:
     """Target ports, named as in /ports ("CT0.FC0"); in /network-interfaces Ethernet ports are "ct0.eth4".
 
-    The target's IQN and NQN are attributes, not join keys, because all ports of an array share them.
+    The target's IQN and NQN are attributes, not join keys, because all ports of an array share them. A port has the
+    addresses of its VLANs ("CT0.ETH4.202") as well.
     """
     by_name = {name(interface).upper(): interface for interface in interfaces}
     entries_by_port: dict[str, list[Entry]] = {}
     for item in items:
-        if name(item):
-            entries_by_port.setdefault(name(item).upper(), []).append(item)
+        if port := physical_port(item):
+            entries_by_port.setdefault(port, []).append(item)
     for port, entries in entries_by_port.items():
         yield _port(port, entries, by_name.get(port, {}))
         yield SourceLink("member_of", ("array_port", port), ("array", array_name), "ports")

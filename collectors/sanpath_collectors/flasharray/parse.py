@@ -49,6 +49,7 @@ OLDEST_VERSION, NEWEST_VERSION = (2, 2), (2, 56)
 
 _EXCERPT_CHARACTERS = 200
 _MAX_TIME_MILLISECONDS = 2**53  # microseconds of later times would exceed that limit
+_VLAN = re.compile(r"(?<=\d)\.\d{1,4}$")
 _IO_FIELDS = ("reads_per_sec", "writes_per_sec", "mirrored_writes_per_sec")
 
 
@@ -197,12 +198,22 @@ def _counters(item: Entry) -> dict[str, int | float | None]:
 
 def balance(items: Iterable[Entry], seen_us: int) -> Rows | None:
     """I/Os by initiator and target port, named "INITIATOR>TARGET PORT". Hosts without I/O have none."""
-    pairs = [item for item in items if _pair(item)]
-    return _rows(PATH, pairs, _pair, lambda items: _values(items, BALANCE_FIELDS), seen_us)
+    pairs: dict[str, Entry] = {}
+    for item in items:
+        if (pair := _pair(item)) in pairs:  # of another VLAN of the port
+            both = sorted((pairs[pair], item), key=_operations)
+            pairs[pair] = {**both[1], BALANCE_FIELDS["ops_count"]: sum(map(_operations, both))}
+        elif pair:
+            pairs[pair] = item
+    return _rows(PATH, pairs.values(), _pair, lambda items: _values(items, BALANCE_FIELDS), seen_us)
+
+
+def _operations(item: Entry) -> int | float:
+    return number(item.get(BALANCE_FIELDS["ops_count"])) or 0
 
 
 def _pair(item: Entry) -> str:
-    initiator, target = json_object(item.get("initiator")), name(json_object(item.get("target"))).upper()
+    initiator, target = json_object(item.get("initiator")), physical_port(json_object(item.get("target")))
     keys = (wwn(initiator.get("wwn")), *(text(initiator, key) for key in ("iqn", "nqn", "portal")))
     initiator_id = next(filter(None, keys), "")
     return f"{initiator_id}>{target}" if initiator_id and target else ""
@@ -299,6 +310,15 @@ def text(item: Entry, key: str) -> str:
     """A JSON string; "" for everything else."""
     value = item.get(key)
     return value if isinstance(value, str) else ""
+
+
+def physical_port(item: Entry) -> str:
+    """The name of a port as in /ports. The bytes of a VLAN's interface are counted at its port.
+
+    >>> [physical_port({"name": name}) for name in ("CT0.ETH4.202", "ct1.eth5", "CT0.FC0")]
+    ['CT0.ETH4', 'CT1.ETH5', 'CT0.FC0']
+    """
+    return _VLAN.sub("", name(item).upper())
 
 
 def name(item: Entry) -> str:
