@@ -62,6 +62,7 @@ def test_files_that_are_refused_for_the_same_reason_are_one_line(tmp_path: Path)
         (b"naa.6001\n   Storage Array Type: VMW_SATP_ALUA\n", "is what esxcli storage prints: sanpath does not"),
         (b"Histogram: latency,virtual machine worldGroupID,7\n", "is what vscsiStats prints: sanpath does not"),
         (b"Pseudo name=emcpowera\n", "is what powermt display prints: sanpath does not read it"),
+        (b'"Readings","Timestamp","CounterSamples"\n', "is what Get-Counter prints on the screen: typeperf"),
         (
             b"db1\t10\t2026-01-31 10:00:10 UTC\tsda\ttps\t1.00\n",
             "is what sadf -p prints: sar -u -d -n DEV -f FILE prints",

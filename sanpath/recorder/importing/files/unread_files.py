@@ -109,9 +109,12 @@ _TEXTS = (
         "copy it as the terminal shows it",
     ),
     (
-        r"Timestamp +CounterSamples",
+        r'Timestamp +CounterSamples|"(?:Readings|Timestamp)","(?:Timestamp|CounterSamples)"',
         "what Get-Counter prints on the screen",
-        r'typeperf "\PhysicalDisk(*)\*" -si 1 -o disks.csv writes a log that sanpath reads',
+        (
+            r'typeperf "\PhysicalDisk(*)\*" -si 1 -o disks.csv writes a log that sanpath reads; so does Get-Counter '
+            r"piped to Select-Object -ExpandProperty CounterSamples, and this to Export-Csv"
+        ),
     ),
     (
         r"[^\s:]{1,255}:\S{0,255} mounted on \S+:$|device \S+ mounted on \S+ with fstype nfs",
