@@ -296,3 +296,18 @@ def test_what_a_switch_takes_in_leaves_by_the_port_that_moves_as_much(
     byte_rates = {A: 50.0, **dict(zip(OPEN, rates, strict=True))}
     found = shares_of_open_links(topology, OPEN, byte_rates, 100.0, HOST)
     assert found == dict(zip((cable.id for cable in OPEN), shares, strict=True))
+
+
+def test_the_host_s_count_of_its_paths_tells_the_test_s_part_of_ports_that_others_use() -> None:
+    """Others fill the first target port: the host has sent 30 of 100 over it. What ports count cannot show that."""
+    both = {"host": {A.id, B.id}, "array": {P.id, Q.id}}
+    sizes = {A: 30.0, B: 70.0, P: 250.0, Q: 200.0}
+    assert shares_of_test(sizes, 100, both, {})[P.id] is None
+    of_paths = {A.device: 30.0, B.device: 70.0, P.device: 30.0, Q.device: 70.0}
+    shares = shares_of_test(sizes, 100, both, {}, of_paths=of_paths)
+    assert (shares[P.id], shares[Q.id]) == pytest.approx((0.3, 0.7))
+
+
+def test_paths_that_end_at_a_bond_tell_nothing_of_its_ports() -> None:
+    sizes = {A: 150.0, B: 150.0}
+    assert shares_of_test(sizes, 100, HOST, {}, of_paths={"hba:h/bond0": 100.0, P.device: 100.0})[A.id] is None

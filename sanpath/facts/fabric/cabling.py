@@ -17,6 +17,7 @@ from sanpath.facts.fabric.load_shares import (
     shares_of_test,
     with_open_host_links,
 )
+from sanpath.facts.fabric.path_bytes import bytes_of_paths
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.samples.step_samples import StepSamples, gauge_or_rates
 from sanpath.model import Direction, Step
@@ -101,8 +102,9 @@ def carried_bytes(
     used_cables = with_open_host_links(
         cabling.test_cables, cabling.own_links, cabling.all_paths, byte_rates, test_byte_rate
     )
+    of_paths = bytes_of_paths(topology, load, samples)
     shares = shares_of_test(
-        byte_rates, test_byte_rate, used_cables, operations, cabling.crossed, wrong
+        byte_rates, test_byte_rate, used_cables, operations, cabling.crossed, wrong, of_paths
     ) | shares_of_open_links(topology, cabling.open_links, byte_rates, test_byte_rate, cabling.test_cables)
     return CarriedBytes(byte_rates, shares, used_cables, wrong)
 

@@ -2,7 +2,8 @@
 
 On the host's side, the host's own ports carry the test. On the array's side, the array's counts per initiator and
 target show it, or else the ports that the host can reach. If ports carry clearly more bytes than the test moved,
-other hosts use them too. Then only those bytes of the test count that the other ports cannot have carried. A link
+other hosts use them too. Then the host's count of each of its paths shows the test's part, if it has one; else only
+those bytes of the test count that the other ports cannot have carried. A link
 whose path cannot be followed to its end carries the test if it is the only busy link of its switch, or the only one
 with as many bytes as the test brings to that switch.
 """
@@ -160,13 +161,15 @@ def shares_of_test(
     operations: Mapping[str, float],
     crossed: Mapping[str, Crossing] | None = None,
     wrong: Collection[Cable] = (),
+    of_paths: Mapping[str, float] | None = None,
 ) -> Shares:
     """Return the test's share on each cable.
 
     `byte_rates`: bytes a second counted on each cable. `test_byte_rate`: those of the test, as a port would count
     them. `operations`: target port → operations of the test's initiators, {} if the array does not count them.
     `crossed`: group of links between switches → its crossing. `wrong`: cables without a byte rate because they
-    miscount."""
+    miscount. `of_paths`: initiator or target port → the test's bytes a second by the host's own paths, empty or None:
+    it does not count them."""
     most_own_byte_rate = test_byte_rate * _FOREIGN_TOLERANCE * OVERHEAD_TOLERANCE
     # The array counts per initiator: if others also use the initiators, its count includes theirs.
     exclusive = (
@@ -195,12 +198,23 @@ def shares_of_test(
         if total and any(cable.id in possible for cable in wrong):
             total = max(total, test_byte_rate)
         if total > most_own_byte_rate and sum(byte_rate > 0 for byte_rate in side_rates.values()) > 1:
-            shares |= {
+            shares |= _shares_by_paths(side_rates, of_paths or {}) or {
                 cable.id: _certain_share(byte_rate, total, test_byte_rate) for cable, byte_rate in side_rates.items()
             }
         elif total:
             shares |= {cable.id: byte_rate / total for cable, byte_rate in side_rates.items()}
     return shares
+
+
+def _shares_by_paths(side_rates: Mapping[Cable, float], of_paths: Mapping[str, float]) -> Shares:
+    """Return the shares of the links at one end, by the bytes of the host's own paths; empty: they do not show them,
+    as the paths may end at a bond of several ports."""
+    kinds = {device.partition(":")[0] for cable in side_rates for device in cable.devices}
+    ends = {end: rate for end, rate in of_paths.items() if end.partition(":")[0] in kinds}
+    total = sum(ends.values())
+    if not total or not ends.keys() <= {device for cable in side_rates for device in cable.devices}:
+        return {}
+    return {cable.id: sum(ends.get(device, 0.0) for device in cable.devices) / total for cable in side_rates}
 
 
 def _share_through(crossed: Crossing | None, shares: Shares, host_links: Collection[str]) -> float | None:
