@@ -120,13 +120,16 @@ def _path_attributes(
     if not states:
         return {}
     native, policy = multipath.native_policy(groups), multipath.policy(groups)
+    switch_operations = groups[0].repeat if groups else None
     if iopolicy := _iopolicy(host, states.keys()):
         native, policy = iopolicy, multipath.policy_of_selector(iopolicy)
+        # The kernel chooses anew for every I/O (drivers/nvme/host/multipath.c, nvme_round_robin_path).
+        switch_operations = 1 if iopolicy == "round-robin" else None
     usable_paths = [usable(state) for state in states.values()]
     return {
         "path_policy": policy,
         "path_policy_native": native,
-        "path_switch_operations": groups[0].repeat if groups else None,
+        "path_switch_operations": switch_operations,
         "paths": len(states),
         "paths_active": None if None in usable_paths else usable_paths.count(True),
     }
