@@ -220,7 +220,7 @@ def _loss_weight(table: PlaceTable, ratio: float, connection: FactRow) -> float:
     """Log-odds of loss as the limit, given the share of TCP segments that the data's sender retransmitted.
 
     Throughput near the bound for this loss and round trip supports loss as the limit. Throughput far below the bound
-    contradicts it. A connection limited by a full queue that drops packets also reaches it. So the part of the
+    contradicts it, unless as much is unacknowledged as the bound allows: with time-outs a connection moves less. A connection limited by a full queue that drops packets also reaches it. So the part of the
     round trip that may be time in a queue counts neither way. A link has no queue while it is not full.
     `connection`: facts of the connection that carries the load, empty: not read.
     """
@@ -229,7 +229,8 @@ def _loss_weight(table: PlaceTable, ratio: float, connection: FactRow) -> float:
     carried = number(connection, "bytes_per_second") / max(1.0, number(connection, "connections"))
     carried = carried or table.load.bytes_per_second
     allowed = most_with_loss(segment_bytes, max(ratio, _MIN_RATIO))
-    round_trips = carried * (round_trip or _USUAL_ROUND_TRIP_SECONDS) / allowed
+    held = max(round_trip, _unacknowledged_seconds(table, connection)) if round_trip else _USUAL_ROUND_TRIP_SECONDS
+    round_trips = carried * held / allowed
     alone_ratio = 1.0
     if round_trip:
         without_queue = number(connection, "round_trip_seconds_min") / round_trip
@@ -240,6 +241,15 @@ def _loss_weight(table: PlaceTable, ratio: float, connection: FactRow) -> float:
     waits_ratio = on_the_way / (on_the_way + unread) if on_the_way else 1.0
     most = (_BOUND_READ_WEIGHT if round_trip else _BOUND_WEIGHT) * alone_ratio * unusual_ratio + 2 * log(waits_ratio)
     return max(_ratio_weight(ratio), most + min(0.0, 4 * log(max(round_trips, _MIN_RATIO))))
+
+
+def _unacknowledged_seconds(table: PlaceTable, connection: FactRow) -> float:
+    """Time that sent data of a connection need to be acknowledged. It contains the time in which lost segments are
+    sent again; the measured round trip does not, as a retransmitted segment is not timed (RFC 6298, Karn's algorithm).
+    0: not read, or acknowledgements wait for answers."""
+    if table.tcp is None or connection.get("sending_seconds") is None:
+        return 0.0
+    return table.tcp.prompt_ratio * (number(connection, "sending_seconds") - number(connection, "unsent_seconds"))
 
 
 def _no_queue_ratio(table: PlaceTable, connection: FactRow) -> float:
