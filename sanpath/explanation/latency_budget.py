@@ -28,7 +28,7 @@ _ABOVE_DEVICE = ("cgroup", "vdisk")
 """Kinds of entities that enforce their limits above a block device."""
 _FULL_LINK_WAIT = "waits for the saturated link"
 _LINK_WAITS = {
-    "credit_stall": "waits for transmit credit",
+    "credit_stall": "waits until the next port accepts frames",
     "retries": "waits until what was lost is sent again",
 }
 """Kind of a bottleneck → what frames wait for at the named link, if that link is not full."""

@@ -32,7 +32,7 @@ _WAITS_IN_DEVICE = "Find what holds I/Os back between {device} and its parts"
 _ACTION_BY_BOTTLENECK: Mapping[str, str] = {
     "array": "Find in the statistics of {name} what keeps it busy",
     "core": "Spread the work of the full core of {name} over more cores",
-    "credit_stall": "Find out why the device at {name} returns no credits",
+    "credit_stall": "Find out why frames at {name} are accepted too slowly",
     "data_sheet": "Check the limit of {name} that was entered by hand",
     "drive": "Spread the load over more drives than {name}",
     "hba": "Read the queue depth of {name}; raise it if the queue is full",

@@ -122,6 +122,8 @@ def _bottleneck(diagnosis: Diagnosis, topology: Topology, first: Bottleneck, ste
             return _in_turn(diagnosis, first)
         case "credit_stall" if (first.utilisation or 0.0) >= _FULL_LINK_RATIO:
             return f"Saturated link to {_device(topology, first)} backs up the fabric"
+        case "credit_stall" if (first.culprit or "").startswith("switch:"):
+            return f"Switch {readable(first.culprit or first.entity)} pauses its peers: the fabric backs up behind it"
         case "credit_stall" if first.culprit is None:
             return f"Link {name} has too few buffer credits"
         case "credit_stall":

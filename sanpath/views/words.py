@@ -119,7 +119,7 @@ def _suspect(suspect: Suspect) -> str:
 
 _PARTS = {
     "core": "a processor core",
-    "credit_stall": "slow to return credits",
+    "credit_stall": "slow to accept frames",
     "data_sheet": "the limit that was entered",
     "hba": "its queue",
     "io_stack": "above a block device",

@@ -64,7 +64,7 @@ def relief(facts: Facts, judgement: Judgement, ceiling: Ceiling | None) -> tuple
             return Change(policies=policies, lifted=frozenset({bottleneck.entity}), evenly=True), words
         case "credit_stall":
             lifted = frozenset(bottleneck.elements if bottleneck.culprit is None else [bottleneck.entity])
-            words = "returns its credits in time" if bottleneck.culprit else "has enough buffer credits"
+            words = "accepts frames in time" if bottleneck.culprit else "has enough buffer credits"
             return Change(lifted=lifted), f"{bottleneck.culprit or bottleneck.entity} {words}"
     return (
         Change(),

@@ -39,8 +39,8 @@ class Tcp:
 
     `unread`, `unread_commands`: bytes that have arrived and that no program has read, of data at the host and of
     commands at the target. `lost_commands`: share of the host's segments sent again. `waiting`: time that data wait
-    in its send buffer, `recovering`: time that sent data wait longer than a round trip to be acknowledged, as shares of
-    the time of an I/O between host and array;
+    in its send buffer, `recovering`: time that sent data wait longer than a round trip to be acknowledged, as shares
+    of the time of an I/O between host and array;
     `window_full`, `buffer_full`: shares of the time; `lost`: share of segments sent again; `busy`: share of the time
     with data that are not acknowledged."""
 
@@ -232,8 +232,8 @@ def test_time_outs_make_a_connection_move_less_than_its_loss_and_its_round_trips
     tmp_path: Path, lost: float, limits: bool
 ) -> None:
     """A connection that loses 0.2 % has 1.22 x 1448 / sqrt(0.002) = 40 kB under way. In round trips of 0.05 ms that
-    would be 790 MB/s, four times what it moves: but 3 MB are sent and not acknowledged, as what was lost is sent again
-    after a time-out, which no measured round trip contains. With 0.001 % lost it is not the loss that holds them."""
+    would be 790 MB/s, four times what it moves: but 3 MB are sent and not acknowledged, as what was lost is sent
+    again after a time-out, which no measured round trip contains. With 0.001 % lost it is not loss that holds them."""
     tcp = replace(LOSS, round_trip=0.05e-3, smallest=0.05e-3, lost=lost, waiting=0.0, recovering=0.95)
     verdict = plateau(tmp_path / "a", tcp).verdict
     assert ([each.kind for each in verdict.bottlenecks] == ["retries"]) is limits

@@ -30,6 +30,8 @@ polls."""
 ABOVE_LINE_RATE_RATIO = 1.05
 """Multiple of line rate from which the mean of an entire step means that the agent reports a wrong speed: then
 utilisation is not known."""
+_PAUSE_BITS = 65_535 * 512.0
+"""Longest time that one pause frame asks for, in bit times: 65,535 quanta of 512 (IEEE 802.3, Annex 31B)."""
 _Counted = Mapping[tuple[str, str, str], StepSamples]
 """(step, source, entity) → samples of a switch port."""
 
@@ -85,6 +87,14 @@ class SampledPort:
         if self.far_sample is not None and (rate := self.far_sample.rate(stalled)) is not None:
             return rate
         return self.sample.rate("credit_stall_seconds_rx_total")
+
+    def pauses(self, direction: Direction) -> float | None:
+        """Pause frames a second that tell the sender of a direction to wait; None: no port reports them."""
+        side = "rx" if self.cable.counter(direction) == "tx" else "tx"
+        at_far_end = "tx" if side == "rx" else "rx"
+        far = self.far_sample.rate(f"pause_frames_{at_far_end}_total") if self.far_sample is not None else None
+        near = self.sample.rate(f"pause_frames_{side}_total")
+        return max((rate for rate in (near, far) if rate is not None), default=None)
 
     def mean(self, direction: Direction) -> float | None:
         """Bytes per second over the step.
@@ -402,8 +412,11 @@ def _error_facts(port: SampledPort, direction: Direction) -> FactRow:
     """Return the facts of delayed and destroyed frames of a link, and whether its counters agree."""
     errors = [port.error_rate(f"errors_{side}_total") for side in ("rx", "tx")]
     discards = [port.error_rate(f"discards_{side}_total") for side in ("rx", "tx")]
+    pauses, speed = port.pauses(direction), port.negotiated
     return {
         "credit_stall_ratio": port.credit_stall(direction),
+        "pauses_per_second": pauses,
+        "paused_most_ratio": min(1.0, pauses * _PAUSE_BITS / speed) if pauses is not None and speed else None,
         "crc_errors_per_second": port.error_rate("crc_errors_total"),
         "ends_ratio": port.ends_ratio(direction),
         "counted_ratio": port.counted_ratio(),

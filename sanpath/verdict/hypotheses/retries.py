@@ -220,8 +220,9 @@ def _loss_weight(table: PlaceTable, ratio: float, connection: FactRow) -> float:
     """Log-odds of loss as the limit, given the share of TCP segments that the data's sender retransmitted.
 
     Throughput near the bound for this loss and round trip supports loss as the limit. Throughput far below the bound
-    contradicts it, unless as much is unacknowledged as the bound allows: with time-outs a connection moves less. A connection limited by a full queue that drops packets also reaches it. So the part of the
-    round trip that may be time in a queue counts neither way. A link has no queue while it is not full.
+    contradicts it, unless as much is unacknowledged as the bound allows: with time-outs, a connection moves less. A
+    connection limited by a full queue that drops packets also reaches it. So the part of the round trip that may be
+    time in a queue counts neither way. A link has no queue while it is not full.
     `connection`: facts of the connection that carries the load, empty: not read.
     """
     round_trip = number(connection, "round_trip_seconds")
@@ -245,8 +246,8 @@ def _loss_weight(table: PlaceTable, ratio: float, connection: FactRow) -> float:
 
 def _unacknowledged_seconds(table: PlaceTable, connection: FactRow) -> float:
     """Time that sent data of a connection need to be acknowledged. It contains the time in which lost segments are
-    sent again; the measured round trip does not, as a retransmitted segment is not timed (RFC 6298, Karn's algorithm).
-    0: not read, or acknowledgements wait for answers."""
+    sent again; the measured round trip does not, because a retransmitted segment is not timed (RFC 6298, Karn's
+    algorithm). 0: not read, or acknowledgements wait for answers."""
     if table.tcp is None or connection.get("sending_seconds") is None:
         return 0.0
     return table.tcp.prompt_ratio * (number(connection, "sending_seconds") - number(connection, "unsent_seconds"))
