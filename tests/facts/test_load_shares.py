@@ -311,3 +311,38 @@ def test_the_host_s_count_of_its_paths_tells_the_test_s_part_of_ports_that_other
 def test_paths_that_end_at_a_bond_tell_nothing_of_its_ports() -> None:
     sizes = {A: 150.0, B: 150.0}
     assert shares_of_test(sizes, 100, HOST, {}, of_paths={"hba:h/bond0": 100.0, P.device: 100.0})[A.id] is None
+
+
+@pytest.mark.parametrize(
+    ("rates", "shares"),
+    [
+        ((102.0, 34.0), (1.0, 0.0)),
+        ((60.0, 42.0), (0.59, 0.41)),
+        ((102.0, 98.0), (None, None)),
+        ((60.0, 70.0), (None, None)),
+    ],
+    ids=["one link", "both together", "either of them", "neither"],
+)
+def test_where_no_device_of_the_test_is_known_the_links_that_move_as_much_as_the_test_carry_it(
+    rates: tuple[float, float], shares: tuple[float | None, float | None]
+) -> None:
+    """The other one of the first two moves a third of it, of another host: the test cannot have used it alone."""
+    byte_rates = dict(zip(OPEN, rates, strict=True))
+    found = shares_of_open_links(one_switch(8, 9), OPEN, byte_rates, 100.0, {})
+    expected = [share if share is None else pytest.approx(share, abs=0.01) for share in shares]
+    assert list(found.values()) == expected
+
+
+def test_the_links_of_two_switches_are_not_combined() -> None:
+    """The test may leave by both switches, and by any share at each."""
+    reported: list[tuple[str, int, SourceEntity | SourceLink]] = []
+    for switch, port in (("sw1", "8"), ("sw2", "9")):
+        reported.append((switch, 0, SourceEntity("switch", switch, switch)))
+        for number in (port, "7"):
+            reported.append((switch, 0, SourceEntity("switch_port", number, number)))
+            link = SourceLink("member_of", ("switch_port", number), ("switch", switch), "ifTable")
+            reported.append((switch, 0, link))
+    names = ("switch_port:sw1/8", "switch_port:sw1/7", "switch_port:sw2/9", "switch_port:sw2/7")
+    open_links = [Cable(name, name, name, "switch", "array", "open") for name in names]
+    byte_rates = dict(zip(open_links, (100.0, 30.0, 50.0, 60.0), strict=True))
+    assert set(shares_of_open_links(resolve(reported), open_links, byte_rates, 100.0, {}).values()) == {None}

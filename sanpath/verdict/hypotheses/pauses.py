@@ -10,6 +10,7 @@ another host.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import log
 
 from sanpath.facts.fabric.link_measures import is_saturated
 from sanpath.facts.fabric.neighbours import may_feed
@@ -25,11 +26,14 @@ _MIN_RATIO = 0.05
 _USUAL_PAUSE = 0.5
 """Length of a pause in longest ones. Its end is announced by another frame, so that it lasts any time up to that."""
 
+_MAY_CARRY_WEIGHT = log(0.5)
+"""Log-odds of a paused link if it is not known whether the test uses it: one of two, in two fabrics."""
+
 
 def claims(table: PlaceTable) -> Iterator[Claim]:
-    """One claim for each receiver that pauses links with data of the test."""
+    """One claim for each receiver that pauses links with data of the test, or that may have some."""
     last_links: dict[str, list[FactRow]] = {}
-    for row in table.on_path:
+    for row in table.links:
         if _paused_ratio(row) >= _MIN_RATIO and (last := _last_paused(table, row)) is not None:
             rows = last_links.setdefault(str(last["receiver"]), [])
             if last not in rows:
@@ -89,7 +93,9 @@ def _claim(table: PlaceTable, receiver: str, rows: Sequence[FactRow]) -> Claim:
         culprit=receiver,
         coincident=tuple(str(row["entity"]) for row in others),
     )
-    evidence = (Evidence(words, stall_weight(_paused_ratio(first))),)
+    evidence = [Evidence(words, stall_weight(_paused_ratio(first)))]
+    if all(row["on_loaded_path"] is None for row in rows):
+        evidence.append(Evidence("it is not known whether the test uses it", _MAY_CARRY_WEIGHT))
     return Claim(
         "credit_stall",
         entity,
