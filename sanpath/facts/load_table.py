@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import isclose
 from operator import attrgetter
 
-from sanpath.facts.devices.device_share import carried_ratio, device_share
+from sanpath.facts.devices.device_share import carried_ratio, device_share, others_outstanding
 from sanpath.facts.devices.planes import devices_of_load, planes_of
 from sanpath.facts.fabric.load_shares import IN_USE
 from sanpath.facts.host.cpu_quotas import cpu_quota_facts
@@ -75,6 +75,7 @@ def load_rows(
             **_first_device(topology, load, tables["plane"]),
             "carried_ratio": carried_ratio(topology, load, tested_in.get(load.step)),
             "device_share": device_share(topology, load, tested_in.get(load.step)),
+            "others_outstanding": others_outstanding(topology, load, tested_in.get(load.step)),
             "latency_ratio": load.latency_seconds / lightest.latency_seconds,
             "held_back": _is_limited_by_queue(topology, load, loads, tables["plane"]),
             "busiest_utilisation": busiest_utilisation(in_both_directions(tables["link"], load.step, load.direction)),

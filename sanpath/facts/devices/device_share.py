@@ -7,7 +7,7 @@ from math import isclose
 
 from sanpath.catalogue.values import FIO_PAST_THE_BLOCK_LAYER
 from sanpath.facts.host.port_utilisation import port_use
-from sanpath.facts.host.tested_machines import UnderTest, as_number
+from sanpath.facts.host.tested_machines import UnderTest, as_number, in_flight
 from sanpath.facts.load.host_loads import level_by_name
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.samples.step_samples import StepSamples, gauge_or_rates
@@ -18,6 +18,8 @@ _MAX_MERGED = 512.0
 """I/Os that become one request: 320 of 4 KiB are 1280 KiB (Linux: the default of max_sectors_kb)."""
 _CARRIES_ALL_DIFFERENCE = 0.1
 """Relative difference up to which a device carries all I/Os of a load, and no others."""
+_HELD_DIFFERENCE = 0.1
+"""Relative difference up to which a device holds as many I/Os as the load: two clocks."""
 _JOURNAL_BYTES, _JOURNAL_WRITES = 64 * 1024.0, 4.0
 """What a file system may write to its journal for each flush: ext4 a descriptor, blocks of metadata and a commit, XFS
 a log buffer of 32 KiB (mount option logbsize), btrfs the nodes of a log tree of 16 KiB each."""
@@ -44,6 +46,18 @@ def device_share(topology: Topology, load: LoadFacts, tested: UnderTest | None) 
     is_whole = share <= 1 or (load.operation_bytes or 0.0) <= UNSPLIT_BYTES
     is_exact = (load.access.random_ratio == 1.0 and is_whole) or share < 1 / _MAX_MERGED
     return share if done is not None and is_exact else None
+
+
+def others_outstanding(topology: Topology, load: LoadFacts, tested: UnderTest | None) -> bool:
+    """Return whether others may have I/Os outstanding at the devices that a load names. If the devices hold no more
+    I/Os than the load has outstanding, by their own count, whatever they do besides is done in the load's turn: a
+    file system writes its journal while a synchronous write waits for it."""
+    devices = {device for root in load.roots for device in topology.related(root, "targets", "lun")}
+    held = [in_flight(tested.samples_of(device)) for device in devices] if tested is not None else []
+    if tested is None or not held or None in held:
+        return True
+    own = sum(each.in_flight_measured for each in tested.loads) + load.flushes_in_flight
+    return sum(filter(None, held)) > (1 + _HELD_DIFFERENCE) * own
 
 
 def carried_ratio(topology: Topology, load: LoadFacts, tested: UnderTest | None) -> float | None:

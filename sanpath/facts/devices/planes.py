@@ -258,9 +258,7 @@ def _luns_by_bytes(topology: Topology, load: LoadFacts, path: set[str], rows: Se
 def _unnamed_luns(topology: Topology, load: LoadFacts, path: set[str]) -> Iterator[set[str]]:
     """Yield the LUNs of the machines in which the load runs, and those of their hosts, each only if `path` contains
     none of them, and if the load uses block devices at all."""
-    known = topology.entities
-    jobs = [known[job].attributes for job in load.jobs if job in known]
-    if jobs and all(map(_is_over_network, jobs)):
+    if is_past_block_devices(topology, load):
         return
     machines = {machine for root in load.roots for machine in machines_of(topology, root)}
     hosts = set(hosts_of_all(topology, load.roots)) - machines
@@ -268,6 +266,13 @@ def _unnamed_luns(topology: Topology, load: LoadFacts, path: set[str]) -> Iterat
         luns = {lun for machine in level for lun in topology.related(machine, "attached_to", "lun")}
         if not luns & path:
             yield luns
+
+
+def is_past_block_devices(topology: Topology, load: LoadFacts) -> bool:
+    """Return whether all jobs of a load are known to reach their storage over the network themselves."""
+    known = topology.entities
+    jobs = [known[job].attributes for job in load.jobs if job in known]
+    return bool(jobs) and all(map(_is_over_network, jobs))
 
 
 def _is_over_network(attributes: Mapping[str, Scalar]) -> bool:

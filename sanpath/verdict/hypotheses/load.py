@@ -253,7 +253,8 @@ def _concurrency(table: PlaceTable) -> Claim:
     evidence += weighed(-weight, words)
     evidence += weighed(*slowdown_weight(table.load))
     evidence += _saturation_evidence(table)
-    if (times := number(table.facts.row_of(table.load), "device_share")) > _SHARED_DEVICE_RATIO:
+    row = table.facts.row_of(table.load)
+    if (times := number(row, "device_share")) > _SHARED_DEVICE_RATIO and row["others_outstanding"]:
         words = f"its devices do {times:.1f} times its {table.load.direction}s: other I/Os are outstanding there, too"
         evidence.append(Evidence(words, _SHARED_DEVICE_WEIGHT))
     if (of_other_size := _same_bytes_with_other_sizes(table)) is not None:

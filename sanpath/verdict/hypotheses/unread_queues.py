@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import exp
 from statistics import fmean
 
-from sanpath.facts.devices.planes import devices_of_load
+from sanpath.facts.devices.planes import devices_of_load, is_past_block_devices
 from sanpath.facts.facts import Facts
 from sanpath.facts.host.tested_machines import platform_of_device
 from sanpath.facts.load.loads import AT_LEAST_AS_FAST, CLEARLY_MORE, LoadFacts
@@ -58,7 +58,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     """Claims for unread queues of the host below the load or the guest, and one for the initiator."""
     explains = below_last_clock(table)
     # If the array counts the load, its latency does not include waits above the array.
-    if not explains or table.load.seen_at_array:
+    if not explains or table.load.seen_at_array or _is_past_queues(table):
         return
     waiting = waiting_below(table, _held(table, max(explains)))
     other_steps = _compared_evidence(table, explains, of_adapter=True)
@@ -102,7 +102,7 @@ def full_above_array(table: PlaceTable) -> tuple[frozenset[int], float, float]:
     """
     explains = below_last_clock(table)
     below = table.seconds(range(max(explains, default=0) + 1, len(table.segments)))
-    if table.load.seen_at_array or not is_above_array_clock(table, explains) or not below:
+    if table.load.seen_at_array or _is_past_queues(table) or not is_above_array_clock(table, explains) or not below:
         return frozenset(), 0.0, 0.0
     last, wait = max(explains), sum(table.segments[index].wait[1] for index in explains)
     of_adapter = (*_slot_evidence(table, last), *_compared_evidence(table, explains, of_adapter=True))
@@ -114,6 +114,12 @@ def full_above_array(table: PlaceTable) -> tuple[frozenset[int], float, float]:
     prior, weight = max(found, key=sum)
     waits = min(1.0, wait / below / CLEARLY_WAITING)
     return explains, waits / (1 + exp(-_FULL_ABOVE_PRIOR - prior - weight)), waits * weight
+
+
+def _is_past_queues(table: PlaceTable) -> bool:
+    """Whether the load speaks to its storage over the network itself: it writes to a socket, where a block device or
+    an adapter for storage would have slots."""
+    return is_past_block_devices(table.facts.topology, table.load)
 
 
 def _in_device(table: PlaceTable, queue: HostQueue) -> Evidence:
@@ -329,7 +335,9 @@ def host_is_unread(table: PlaceTable) -> bool:
 def slots_are_unread(table: PlaceTable) -> bool:
     """Whether no source shows how many I/Os the host's queues admit to the path. Either no clock of the host was
     read, or its last clock is a block layer's, which includes the wait for a slot of the device, and no source reads
-    the number of these slots."""
+    the number of these slots. A load that speaks to its storage over the network itself passes no such queue."""
+    if _is_past_queues(table):
+        return False
     if host_is_unread(table):
         return True
     is_timed = is_above_array_clock(table, below_last_clock(table))

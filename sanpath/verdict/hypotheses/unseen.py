@@ -18,6 +18,7 @@ from sanpath.verdict.hypotheses.unread_queues import (
     host_is_unread,
     idle_alone_evidence,
     one_direction_evidence,
+    slots_are_unread,
     waits_with_free_slots,
 )
 from sanpath.verdict.places.device_rates import share_a_limit
@@ -264,7 +265,7 @@ def _prior(table: PlaceTable, index: int, window_bytes: float) -> float:
         return _TCP_WINDOW_PRIOR
     if not table.on_path:  # No link is known to carry the load: the fabric is a likely place, if there is one.
         return _UNREAD_PRIOR if drives_of_load(table) else UNREAD
-    if table.indices("below") and host_is_unread(table):
+    if table.indices("below") and host_is_unread(table) and slots_are_unread(table):
         return _COVERED_GAP_PRIOR
     if not table.has_ethernet:
         return _GAP_PRIOR
