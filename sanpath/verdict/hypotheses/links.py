@@ -172,7 +172,9 @@ def _conclude(table: PlaceTable, claims: Sequence[Claim]) -> Conclusion:
     load = table.load
     named = {claim.entity for claim in claims}
     suspected = [link for link in path_links(table) if link.entities[0] in named]
-    full = [link for link in suspected if link.is_at_limit] or suspected
+    # Utilisations as close as coincident ceilings are equally full: a threshold between them would hide one.
+    fullest = min(1.0, max(link.filled for link in suspected))
+    full = [link for link in suspected if link.filled >= (1 - COINCIDENT) * fullest]
     # An uncounted link is named only if no counted link explains the limit.
     full = [link for link in full if not link.cables] or full
     lowest = min(link.ceiling for link in full)
