@@ -66,6 +66,16 @@ def test_a_step_that_is_slower_than_fewer_and_more_ios_allow_shows_a_change(slow
     assert has_changed([loads[0], middle, loads[2]])
 
 
+@pytest.mark.parametrize(("spread", "is_change"), [(None, True), (0.01, True), (0.06, False)])
+def test_a_step_that_is_slower_by_no_more_than_throughput_scatters_shows_no_change(
+    spread: float | None, is_change: bool
+) -> None:
+    """10 % below the bound: more than two standard errors of 1 % each, and less than those of 6 % each."""
+    loads = [network(each, 0.0005, 20_000) for each in (4, 16, 64)]
+    loads[1] = replace(loads[1], ops_per_second=0.75 * loads[1].ops_per_second)
+    assert has_changed([replace(load, throughput_spread=spread) for load in loads]) is is_change
+
+
 @pytest.mark.parametrize(
     ("targets", "is_comparable"),
     [

@@ -29,9 +29,9 @@ _SECTOR_BYTES = 4096.0
 """The physical sector of today's drives (Advanced Format), whatever logical sector they report."""
 _CLEARLY_LONGER = 2.0
 """Ratio of latencies from which a write clearly takes longer: sanpath's own choice."""
-CLEARLY_FASTER, _BELOW_BOUND = 1.1, 0.95
-"""Ratio of throughputs that clearly differ, and ratio of a throughput to its lower bound at which it is below that
-bound: sanpath's own choice."""
+CLEARLY_FASTER, _BELOW_BOUND, _MAX_SCATTER = 1.1, 0.05, 0.3
+"""Ratio of throughputs that clearly differ; and the relative difference from which a throughput is below its lower
+bound, at least, and at most where throughputs scatter (two standard errors): sanpath's own choice."""
 COLLAPSED = 1.5
 """Ratio of throughput before to after from which more load made it collapse: repeated runs of one test differ far
 less."""
@@ -76,13 +76,18 @@ def has_changed(loads: Sequence[LoadFacts]) -> bool:
     """
     for load in loads:
         in_flight = load.in_flight_measured
-        fewer = (each for each in loads if each.in_flight_measured * CLEARLY_MORE <= in_flight)
-        more = (each for each in loads if each.in_flight_measured >= CLEARLY_MORE * in_flight)
-        least = min((each.latency_seconds for each in fewer), default=0.0)
-        most = max((each.ops_per_second for each in more), default=0.0)
+        fewer = [each for each in loads if each.in_flight_measured * CLEARLY_MORE <= in_flight]
+        more = [each for each in loads if each.in_flight_measured >= CLEARLY_MORE * in_flight]
+        if not fewer or not more:
+            continue
+        quickest = min(fewer, key=attrgetter("latency_seconds"))
+        fastest = max(more, key=attrgetter("ops_per_second"))
+        least, most = quickest.latency_seconds, fastest.ops_per_second
         if most <= CLEARLY_FASTER * load.ops_per_second or not least:
             continue
-        if load.ops_per_second < _BELOW_BOUND * in_flight / (least + max(0.0, in_flight - 1) / most):
+        scatter = hypot(*(each.throughput_spread or 0.0 for each in (load, quickest, fastest)))
+        below = max(_BELOW_BOUND, min(_MAX_SCATTER, 2 * scatter))
+        if load.ops_per_second < (1 - below) * in_flight / (least + max(0.0, in_flight - 1) / most):
             return True
     return False
 
