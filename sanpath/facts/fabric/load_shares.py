@@ -361,9 +361,9 @@ def shares_of_open_links(
     """Return the share of the test's bytes on each of these links; None: not known.
 
     The only busy link of a switch carries the test. So does the only link that moves as many bytes as the links of
-    the test's initiators or target ports bring to that switch: a switch keeps no bytes. If none of these is
-    known, and no other switch has such links, the only combination of links that moves as much as the test carries it.
-    If several qualify, it is not known which of them carries the test. `test_byte_rate`: the test's bytes a second;
+    the test's initiators or target ports bring to that switch: a switch keeps no bytes. If none of these is known,
+    and no other switch has such links, the only combination of links that moves as much as the test carries it. If
+    several qualify, it is not known which of them carries the test. `test_byte_rate`: the test's bytes a second;
     `test_cables`: of its initiators and target ports, by side.
     """
     busy: defaultdict[str | None, list[Cable]] = defaultdict(list)
