@@ -26,6 +26,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 POLICIES = {
     "FOO": "failover_only",
@@ -96,6 +97,7 @@ class MpioDisk:
 
     `number`: its number in MPIO. `system_disk`: its disk number in Windows. `policy`: name of the policy in the
     details of the disk, in the language of Windows. `code`: abbreviation of the policy in the list of disks.
+    `earlier_paths`: those of the outputs before the last one.
     """
 
     number: int
@@ -106,6 +108,13 @@ class MpioDisk:
     access: str | None = None
     serial: str | None = None
     paths: list[MpioPath] = field(default_factory=list)
+    earlier_paths: list[list[MpioPath]] = field(default_factory=list)
+
+    @property
+    def changes(self) -> int:
+        """How often its paths or their states were others than in the output before."""
+        states = [{path.id: path.state for path in paths} for paths in (*self.earlier_paths, self.paths)]
+        return sum(before != after for before, after in pairwise(states))
 
     @property
     def common_policy(self) -> str | None:
@@ -144,6 +153,8 @@ def parse_disks(text: str) -> list[MpioDisk]:
     for line in _lines(text):
         if match := _DISK_LINE.fullmatch(line):
             disk = disks.setdefault(int(match[1]), MpioDisk(int(match[1])))
+            if disk.paths:
+                disk.earlier_paths.append(disk.paths)
             disk.policy, disk.access, disk.paths = match[2], match[3], []
         elif match := _LIST_LINE.fullmatch(line):
             disk_in_list = disks.setdefault(int(match[1]), MpioDisk(int(match[1])))

@@ -84,6 +84,9 @@ def _remarks(export: Export, host: str) -> Iterator[tuple[str, str]]:
         failed_states = sorted(
             {path.state for path in disk.paths if disk.is_usable(path) is False and not path.is_on_standby}
         )
+        if disk.changes:
+            text = f"the paths of MPIO Disk{disk.number} of {host} changed {disk.changes} times in the outputs"
+            yield "paths-changed", f"{text.replace(' 1 times', ' once')}: the last one is used"
         if failed_states:
             yield (
                 "paths-down",

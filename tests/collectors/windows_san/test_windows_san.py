@@ -135,6 +135,19 @@ MPIO-Datenträger0: 02 Pfade, Roundrobin mit Teilmenge, ALUA wird nicht unterst�
     assert "Nicht verfügbar" in reported(items)["paths-down"]
 
 
+def test_paths_that_changed_between_two_outputs_are_said() -> None:
+    """A person took a path away, and ran mpclaim again: the last state is used, not silently."""
+    head = "MPIO Disk2: 02 Paths, Round Robin with Subset, ALUA Not Supported\n    Controlling DSM: Microsoft DSM\n"
+    paths = [f"    000000007704000{n} Active/Optimized   004|000|00{n}|001   0\n" for n in range(2)]
+    before = head + "".join(paths)
+    assert "paths-changed" not in reported(read(before + before))  # mpclaim -s -d 2, and mpclaim -v
+    items = read(before + head + paths[0])
+    assert reported(items)["paths-changed"] == (
+        "the paths of MPIO Disk2 of windows_san changed once in the outputs: the last one is used"
+    )
+    assert node(items, "lun", "windows_san/MPIO Disk2").attributes["paths"] == 1
+
+
 @pytest.mark.parametrize(
     ("unique_id", "form", "naa"),
     [
