@@ -72,6 +72,7 @@ class IostatResult(ResultReader):
         # Kind of table → (last time stamp, microseconds added to time stamps since the clock was set back).
         self._stamps: dict[str, tuple[int, int]] = {}
         self._has_samples = False
+        self._is_since_boot = False
         self._warned_codes: set[str] = set()
         self._yielded_devices: set[tuple[str, str]] = set()
         self._counters = {table.kind: Counters(table) for table in (LUN, HBA)}
@@ -120,9 +121,10 @@ class IostatResult(ResultReader):
             remarks = self._form.remarks if self._form is not None else {}
             cut = remarks.get("damaged-line")
             reason = remarks.get("horizontal") or (f"{cut}; copy whole lines" if cut else _ADVICE)
-            raise CollectorError(
-                Failure.UNREADABLE, f"it contains no report of a block device, network port or processor: {reason}"
-            )
+            what = "it contains no report of a block device, network port or processor"
+            if self._is_since_boot:
+                what = "its only report covers the time since the host was booted, as that of sar 0 and of mpstat"
+            raise CollectorError(Failure.UNREADABLE, f"{what}: {reason}")
         for lower, upper in self._traffic.find_parts():
             yield SourceLink("member_of", ("lun", lower), ("lun", upper), "their bytes in each interval")
 
@@ -237,6 +239,7 @@ class IostatResult(ResultReader):
                 "zone whose summer time ended then",
             )
         if end_us <= begin_us:
+            self._is_since_boot = self._is_since_boot or (end_us == begin_us and bool(report.devices))
             return
         if report.only_begin:
             if report.table.kind in self._end_us and report.table is not HOST:

@@ -125,3 +125,12 @@ def test_what_cannot_be_used_is_said() -> None:
         assert [*reader.feed(horizontal.encode()), *reader.finish()]
     cut = DATABASE.replace(";lo;1.00;1.00", ";lo;1.00")
     assert "damaged-line" in [item.detail["code"] for item in read(cut)[1] if isinstance(item, Event)]
+
+
+def test_a_report_since_boot_is_said_to_be_one() -> None:
+    """As of `sar 0`, or of mpstat without an interval: its interval begins and ends at once."""
+    text = "Linux 6.1.0-13-amd64 (db1) \t2026-11-28 \t_x86_64_\t(2 CPU)\n\n"
+    text += "12:53:20  CPU  %user  %nice  %system  %iowait  %steal  %idle\n"
+    text += "12:53:20  all  1.00  0.00  1.00  1.00  0.00  97.00\n"
+    with pytest.raises(CollectorError, match="covers the time since the host was booted, as that of sar 0"):
+        read(text)
