@@ -63,8 +63,10 @@ async def lldp_neighbours(snmp: Snmp, lldp: Lldp, object_id: str, ports: Mapping
         ports[port].chassis = chassis
         ports[port].announced = identifier(cells[lldp.port_id].value) if lldp.port_id in cells else ""
     port_columns = [lldp.remote_port_id_subtype, lldp.remote_port_id, lldp.remote_port_description]
-    remote = [lldp.remote_chassis_id, *port_columns, lldp.remote_name]
-    return list(_cables(lldp, await read_if_allowed(snmp, remote), by_number))
+    remote = await read_if_allowed(snmp, [lldp.remote_chassis_id, *port_columns, lldp.remote_name])
+    if not local and remote:
+        by_number = await _unlisted_ports(snmp, lldp, remote, ports)
+    return list(_cables(lldp, remote, by_number))
 
 
 def _local_port(
@@ -110,6 +112,23 @@ async def _numbered_ports(
             port = as_defined.get(number) if is_as_defined else None
         if port is not None and port in ports and port not in taken and ports[port].carries:
             found[number] = port
+    return found
+
+
+async def _unlisted_ports(snmp: Snmp, lldp: Lldp, remote: Cells, ports: Mapping[str, Port]) -> dict[str, str]:
+    """Return LLDP number → port of an agent without the table of its own ports, as of RouterOS and some Comware.
+
+    A number is that of the bridge port, or the ifIndex. It counts if only one of the two is a port, or both are the
+    same.
+    """
+    if_index = await _bridge_ports(snmp, lldp.bridge_port_if_index)
+    found: dict[str, str] = {}
+    for row in remote:
+        _, _, rest = row.partition(".")  # without the time mark
+        number = rest.partition(".")[0]
+        readings = {port for port in (if_index.get(number), number) if port and port in ports and ports[port].carries}
+        if len(readings) == 1:
+            found[number] = readings.pop()
     return found
 
 

@@ -67,6 +67,16 @@ def test_of_a_device_that_is_no_bridge_the_lldp_number_is_the_ifindex() -> None:
     assert read("sw", objects | others).cables == []
 
 
+def test_an_agent_without_the_table_of_its_own_ports() -> None:
+    """As RouterOS, which numbers them by ifIndex, and some Comware, where the bridge port is the same."""
+    objects = {**port(1, "wlan1"), **port(2, "ether2"), **port(24, "ge1/0/24")}
+    for number in (1, 2, 24):
+        objects |= heard(number, mac(0x200 + number), b"vmnic2", _NAME)
+    assert {near for near, _ in read("sw", objects).cables} == {"wlan1", "ether2", "ge1/0/24"}
+    objects |= {f"{_BRIDGE_PORT}24": 24, f"{_BRIDGE_PORT}1": 2}  # number 1: of which of the two?
+    assert {near for near, _ in read("sw", objects).cables} == {"ether2", "ge1/0/24"}
+
+
 def test_a_name_outranks_a_number() -> None:
     """A switch whose ports are named by numbers that are ifIndexes of others."""
     objects = {LLDP_CHASSIS: mac(0x100), **port(1, "2"), **port(2, "1")}
