@@ -1,7 +1,7 @@
 """Links of paths that cannot be followed to their end, because a switch between them is not read.
 
 Starting from the test's initiators and from its array ports, every link between switches and every port without a
-known peer may carry the test's I/O.
+known peer may carry the test's I/O. Where no device is known at any port, its bytes tell which end a port faces.
 """
 
 from __future__ import annotations
@@ -37,6 +37,28 @@ def open_ends(topology: Topology, loads: Sequence[str]) -> list[Cable]:
         *_between(topology, free, peer_by_port, only_host, "array"),
         *_between(topology, free, peer_by_port, only_array, "host"),
     ]
+
+
+def ports_by_traffic(topology: Topology, faces_host: Mapping[str, bool]) -> list[Cable]:
+    """Return the links of switches if no source names a device at any of their ports.
+
+    `faces_host`: port → whether hosts are behind it, by the direction of its bytes; idle ports are left out."""
+    if cables(topology):
+        return []
+    switches, peers = _owners(topology), _peers(topology)
+    found = []
+    for port, faces in faces_host.items():
+        facing: Literal["host", "array"] = "host" if faces else "array"
+        if port not in switches:
+            continue
+        if (peer := peers.get(port)) is None:
+            found.append(Cable(port, port, port, "switch", facing, f"{switches[port]}--"))
+        elif faces or peer not in faces_host:
+            names = "--".join(topology.entities[end].label for end in (port, peer))
+            found.append(
+                Cable(f"link:{names}", port, peer, "switch", facing, f"{switches[port]}--{switches.get(peer)}")
+            )
+    return found
 
 
 def _owners(topology: Topology) -> dict[str, str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sanpath.facts.devices.usable_paths import usable_paths
 from sanpath.facts.fabric.load_shares import (
+    LOADED,
     Crossing,
     Shares,
     cables_of_test,
@@ -21,7 +22,7 @@ from sanpath.facts.fabric.path_bytes import bytes_of_paths
 from sanpath.facts.load.loads import LoadFacts
 from sanpath.facts.samples.step_samples import StepSamples, gauge_or_rates
 from sanpath.model import Direction, Step
-from sanpath.topology.open_ends import open_ends
+from sanpath.topology.open_ends import open_ends, ports_by_traffic
 from sanpath.topology.paths import Cable, IoPath, cables, initiators_of, io_paths
 from sanpath.topology.topology import Topology
 
@@ -70,6 +71,8 @@ def cabling_of_test(
     paths = usable_paths(topology, loads, all_paths, samples)
     isls = {cable.id: cable for path in all_paths for cable in path.cables if cable.side == "switch"}
     open_links = [] if all_paths else open_ends(topology, roots)
+    if not all_paths and not open_links:
+        open_links = ports_by_traffic(topology, _faces_host(topology, loads, samples))
     links = [*cables(topology), *isls.values(), *open_links]
     test_cables = cables_of_test(topology, loads, paths, links)
     for cable in open_links:
@@ -107,6 +110,28 @@ def carried_bytes(
         byte_rates, test_byte_rate, used_cables, operations, cabling.crossed, wrong, of_paths
     ) | shares_of_open_links(topology, cabling.open_links, byte_rates, test_byte_rate, cabling.test_cables)
     return CarriedBytes(byte_rates, shares, used_cables, wrong)
+
+
+def _faces_host(
+    topology: Topology, loads: Sequence[LoadFacts], samples: Mapping[str, Sequence[StepSamples]]
+) -> dict[str, bool]:
+    """Return switch port → whether it sends more than it receives while the loads mostly read, or less while they
+    mostly write: then hosts are behind it. Ports that move hardly anything beside the loads are left out."""
+    reads = sum(load.bytes_per_second for load in loads if load.direction == "read")
+    moved = sum(load.bytes_per_second for load in loads)
+    most = max((load.bytes_per_second for load in loads), default=0.0)
+    rates: dict[str, list[float]] = {}
+    for sample in samples.get("switch_port", ()):
+        port = topology.known_as.get((sample.source, "switch_port", sample.entity))
+        if port is not None:
+            both = rates.setdefault(port, [0.0, 0.0, 0.0])
+            tx, rx = (sample.rate(f"bytes_{side}_total") or 0.0 for side in ("tx", "rx"))
+            rates[port] = [both[0] + tx, both[1] + rx, max(both[2], tx, rx)]
+    return {
+        port: (tx > rx) == (2 * reads > moved)
+        for port, (tx, rx, busiest) in rates.items()
+        if busiest >= LOADED * most > 0
+    }
 
 
 def _is_complete(topology: Topology, initiators: Collection[str], paths: Sequence[IoPath]) -> bool:

@@ -10,7 +10,7 @@ with as many bytes as the test brings to that switch.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -366,12 +366,16 @@ def shares_of_open_links(
     several qualify, it is not known which of them carries the test. `test_byte_rate`: the test's bytes a second;
     `test_cables`: of its initiators and target ports, by side.
     """
-    busy: defaultdict[str | None, list[Cable]] = defaultdict(list)
+    busy: defaultdict[tuple[str | None, str], list[Cable]] = defaultdict(list)
     for cable in open_links:
         if byte_rates.get(cable, 0.0) >= LOADED * test_byte_rate > 0:
-            busy[switch_of(topology, cable.switch_port)].append(cable)
+            busy[switch_of(topology, cable.switch_port), cable.facing].append(cable)
+    # A link between switches carries what leaves at one of them once more.
+    ends = {key for key, cables in busy.items() if any(cable.device == cable.switch_port for cable in cables)}
+    facing_ends = Counter(facing for _, facing in ends)
     shares: Shares = {}
-    for switch, cables in busy.items():
+    for (switch, facing), cables in busy.items():
+        is_only_end = (switch, facing) in ends and facing_ends[facing] == 1
         brought = _bytes_into_switch(topology, switch, byte_rates, test_cables)
         same_flow = [cable for cable in cables if isclose(byte_rates[cable], brought, rel_tol=_SAME_FLOW)]
         if len(cables) == 1 and byte_rates[cables[0]] * OVERHEAD_TOLERANCE >= test_byte_rate:
@@ -380,7 +384,7 @@ def shares_of_open_links(
             shares |= {
                 cable.id: min(1.0, brought / test_byte_rate) if cable in same_flow else 0.0 for cable in cables
             }
-        elif not brought and len(busy) == 1 and (found := _only_combination(cables, byte_rates, test_byte_rate)):
+        elif not brought and is_only_end and (found := _only_combination(cables, byte_rates, test_byte_rate)):
             carried = sum(byte_rates[cable] for cable in found)
             shares |= {cable.id: byte_rates[cable] / carried if cable in found else 0.0 for cable in cables}
         else:
@@ -398,7 +402,7 @@ def _only_combination(
     found = [
         chosen
         for size in range(1, len(cables) + 1)
-        for chosen in combinations(cables, size)
+        for chosen in combinations([cable for cable in cables if cable.device == cable.switch_port], size)
         if test_byte_rate / _FOREIGN_TOLERANCE
         <= sum(byte_rates[cable] for cable in chosen)
         <= test_byte_rate * _FOREIGN_TOLERANCE
