@@ -227,18 +227,6 @@ def test_loss_on_its_connections_limits(tmp_path: Path, waiting: float) -> None:
     assert verdict.bottlenecks[0].entity == "link:esx7/eth0--sw1/eth1/7"
 
 
-@pytest.mark.parametrize(("lost", "limits"), [(0.002, True), (1e-5, False)])
-def test_time_outs_make_a_connection_move_less_than_its_loss_and_its_round_trips_allow(
-    tmp_path: Path, lost: float, limits: bool
-) -> None:
-    """A connection that loses 0.2 % has 1.22 x 1448 / sqrt(0.002) = 40 kB under way. In round trips of 0.05 ms that
-    would be 790 MB/s, four times what it moves: but 3 MB are sent and not acknowledged, as what was lost is sent
-    again after a time-out, which no measured round trip contains. With 0.001 % lost, loss does not hold them."""
-    tcp = replace(LOSS, round_trip=0.05e-3, smallest=0.05e-3, lost=lost, waiting=0.0, recovering=0.95)
-    verdict = plateau(tmp_path / "a", tcp).verdict
-    assert ([each.kind for each in verdict.bottlenecks] == ["retries"]) is limits
-
-
 @pytest.mark.parametrize(("p99_times", "kind"), [(0.1, "bottleneck"), (2.0, "concurrency_limited")])
 def test_few_lost_segments_limit_where_few_ios_hold_the_latency(tmp_path: Path, p99_times: float, kind: str) -> None:
     """0.4 % of the segments are sent again: of 8 KiB, 2.3 % of the I/Os wait for that, 0.2 s after a time-out, 4.5 ms
