@@ -74,9 +74,10 @@ def test_the_cables_of_the_guide_make_the_path(tmp_path: Path) -> None:
     assert named == {"link:db1/ens1f0--leaf1/Ethernet1/1", "link:leaf2/Ethernet1/9--fa1/ct0.eth4"}
 
 
-def test_without_them_no_link_is_judged(tmp_path: Path) -> None:
-    found = result(tmp_path / "r.sanpath", ["load:fio runs_on host:db1"])
-    assert "link" not in {bottleneck.kind for bottleneck in found.verdict.bottlenecks}
+def test_without_them_the_ports_that_move_what_the_test_does_are_judged(tmp_path: Path) -> None:
+    (bottleneck,) = result(tmp_path / "r.sanpath", ["load:fio runs_on host:db1"]).verdict.bottlenecks
+    named = {bottleneck.entity, *bottleneck.coincident}
+    assert named == {"switch_port:leaf1/Ethernet1/1", "switch_port:leaf2/Ethernet1/9"}
 
 
 def test_with_a_misspelt_port_the_path_still_ends_at_the_host(tmp_path: Path) -> None:
