@@ -26,10 +26,11 @@ def bytes_of_paths(
     Linux has a block device for each path of a multipath LUN. It counts this host's I/Os only, whoever else uses the
     ports. Empty: a path has no such count, or its ends are not known, or the counts are not those of the load alone.
     """
-    rates = _rates(topology, load, samples)
+    paths = paths_of_luns(topology, (lun for root in load.roots for lun in luns_of(topology, root)))
+    rates = _rates(topology, load, samples) if paths else {}
     devices: set[str] = set()
     moved: dict[str, float] = {}
-    for path in paths_of_luns(topology, (lun for root in load.roots for lun in luns_of(topology, root))):
+    for path in paths:
         entity = topology.entities[path]
         named = str(entity.attributes.get("device"))
         found = (topology.known_as.get((source, "lun", named)) for source, _ in entity.known_as)
@@ -51,9 +52,10 @@ def _rates(topology: Topology, load: LoadFacts, samples: Mapping[str, Sequence[S
     """Return block device → its bytes a second in the direction of a load."""
     rates: dict[str, float] = {}
     for sample in samples.get("lun", ()):
+        if sample.step != load.step:
+            continue
         device = topology.known_as.get((sample.source, "lun", sample.entity))
-        if sample.step == load.step and device is not None:
-            rate = sample.rate(f"bytes_{load.direction}_total")
-            if rate is not None:
-                rates[device] = rate
+        rate = sample.rate(f"bytes_{load.direction}_total")
+        if device is not None and rate is not None:
+            rates[device] = rate
     return rates
