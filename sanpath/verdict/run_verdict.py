@@ -48,6 +48,8 @@ def judgement_of_run(facts: Facts, judgements: Sequence[Judgement]) -> Judgement
     # few.
     candidates = lowered or [found, *slower]
     found = max(candidates, key=lambda j: (-ord(j.grade), j.probability))
+    if found.kind == "cannot_tell":
+        found = max((found, *_undecided_with_more(telling, found)), key=_leading_probability)
     contradicting = _limits_at_same_throughput(facts, telling, found)
     return max(contradicting, key=lambda j: j.load.outstanding, default=found)
 
@@ -57,6 +59,22 @@ def _limits_after_slowdown(judgements: Sequence[Judgement], found: Judgement) ->
     changed in between, or the additional I/Os caused it. The most certain one decides if it is more certain than
     `found`, or if `found` only lacks I/Os and the limit is one that somebody has lowered."""
     return [j for j in _other_limits(judgements, found) if not _is_as_fast([j.load], [found.load])]
+
+
+def _undecided_with_more(judgements: Sequence[Judgement], found: Judgement) -> list[Judgement]:
+    """The undecided judgements of steps with more of the same I/Os than `found`, undecided as well: with more of them
+    outstanding, their waits show more clearly."""
+    return [other for other in judgements if other.kind == "cannot_tell" and _has_more_of_same(other, found)]
+
+
+def _leading_probability(judgement: Judgement) -> float:
+    """The probability of the leading suspect, of those that no source reads as well; 0: there is none."""
+    return max((suspect.probability for suspect in judgement.suspects), default=0.0)
+
+
+def _has_more_of_same(other: Judgement, found: Judgement) -> bool:
+    """Whether a step has clearly more of the same I/Os outstanding."""
+    return other.load.comparable(found.load) and other.load.outstanding >= CLEARLY_MORE * found.load.outstanding
 
 
 def _is_lowered(facts: Facts, slower: Judgement, found: Judgement) -> bool:
@@ -87,8 +105,7 @@ def _other_limits(judgements: Sequence[Judgement], found: Judgement) -> list[Jud
     return [
         other
         for other in judgements
-        if other.load.comparable(found.load)
-        and other.load.outstanding >= CLEARLY_MORE * found.load.outstanding
+        if _has_more_of_same(other, found)
         and other.bottlenecks
         and all(named.isdisjoint(bottleneck.elements) for bottleneck in other.bottlenecks)
     ]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from sanpath.diagnose import judge_recording
+from sanpath.diagnosis.model import Suspect
 from sanpath.facts.samples.step_samples import MIN_WINDOWS
 from sanpath.model import DIRECTIONS
 from sanpath.verdict.model import Judgement
@@ -152,3 +153,25 @@ def test_of_two_limits_at_one_throughput_the_one_with_more_outstanding_ios_is_be
     short = replace(limited, load=load, windows=1, grade="C", bottlenecks=(another,))
     decides = limited if is_open or names_the_same else short
     assert judgement_of_run(facts, [limited, short]) is decides
+
+
+@pytest.mark.parametrize("more", [True, False])
+def test_of_undecided_steps_one_with_more_ios_and_a_surer_suspect_decides(more: bool, tmp_path: Path) -> None:
+    """More I/Os made throughput fall, and their wait shows where they are. Fewer would show nothing."""
+    facts, judgements = judge_recording(published(San(tmp_path)).write())
+    limited = judgement_of_steps(judgements)
+    fast = undecided(limited)
+    name = next(step.name for step in facts.steps if step.name != limited.load.step)
+    slower = replace(
+        fast.load,
+        step=name,
+        in_flight_configured=None,
+        in_flight_measured=(4 if more else 0.25) * fast.load.in_flight_measured,
+        ops_per_second=0.7 * fast.load.ops_per_second,
+        bytes_per_second=0.7 * fast.load.bytes_per_second,
+    )
+    suspect = Suspect("cannot_tell", "unseen", None, "read", 0.4, (), ())
+    fast = replace(fast, load=replace(fast.load, step=limited.load.step, in_flight_configured=None))
+    unsure = replace(fast, suspects=(suspect,))
+    surer = replace(fast, load=slower, suspects=(replace(suspect, probability=0.9),))
+    assert judgement_of_run(facts, [unsure, surer]) is (surer if more else unsure)
