@@ -492,15 +492,3 @@ def test_the_host_alone_tells_the_distance(tmp_path: Path) -> None:
         san.step(f"q{n}", n, block=8 * KIB, read=flow, disk={"read": flow}, array={"read": AtArray(SERVED)})
     verdict = judged(san.write()).verdict
     assert (verdict.kind, verdict.grade) == ("concurrency_limited", "A")
-
-
-@pytest.mark.parametrize("over_network", [False, True])
-def test_a_load_that_speaks_to_its_target_itself_passes_no_queue_of_the_host(
-    tmp_path: Path, over_network: bool
-) -> None:
-    """TCP is quick, and 15.4 of 16 ms pass outside it; the array's own time is not read. fio's engine nbd writes to a
-    socket: no block device and no adapter of the host has slots for its I/Os."""
-    about, silent = {"over_network": over_network}, frozenset({"array_samples"})
-    suspects = plateau(tmp_path, SLOW_TARGET, leave_out=silent, about=about).verdict.suspects
-    of_queue = [s for s in suspects if s.kind in ("lun", "hba") or s.place == "a queue of the host"]
-    assert bool(of_queue) is not over_network

@@ -19,6 +19,7 @@ from sanpath.recording.reading.recording import Recording
 from sanpath.verdict.places import segments
 from sanpath.verdict.places.latency_segment import LatencySegment
 from tests.scenarios.test_linux_storage import Storage
+from tests.scenarios.test_tcp_connections import SLOW_TARGET, plateau
 from tests.support.recording import Number, RecordingBuilder
 from tests.support.san import KIB, NAA, AtArray, Flow
 from tests.support.stories import NOTHING, judged
@@ -214,3 +215,15 @@ def test_a_step_over_more_luns_says_nothing_of_the_slots_of_one(
         weights.append({suspect.entity: suspect.probability for suspect in judgement.suspects})
     assert kinds[0] == kinds[1]
     assert weights[1][LUN] / weights[1][ARRAY] > 0.7 * weights[0][LUN] / weights[0][ARRAY]
+
+
+@pytest.mark.parametrize("over_network", [False, True])
+def test_a_load_that_speaks_to_its_target_itself_passes_no_queue_of_the_host(
+    tmp_path: Path, over_network: bool
+) -> None:
+    """TCP is quick, and 15.4 of 16 ms pass outside it; the array's own time is not read. fio's engine nbd writes to a
+    socket: no block device and no adapter of the host has slots for its I/Os."""
+    about, silent = {"over_network": over_network}, frozenset({"array_samples"})
+    suspects = plateau(tmp_path, SLOW_TARGET, leave_out=silent, about=about).verdict.suspects
+    of_queue = [s for s in suspects if s.kind in ("lun", "hba") or s.place == "a queue of the host"]
+    assert bool(of_queue) is not over_network
