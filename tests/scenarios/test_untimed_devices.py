@@ -88,7 +88,7 @@ def test_a_device_that_hardly_moves_anything_has_no_load(tmp_path: Path) -> None
 
 def test_counters_of_transfers_alone_name_those_that_are_missing(tmp_path: Path) -> None:
     verdict = verdict_of(tmp_path, "p.csv", typeperf_text())
-    assert "how long reads and writes took was not read" in verdict.headline
+    assert "the latency of reads and writes was not read" in verdict.headline
     assert 'typeperf "\\PhysicalDisk(*)\\*"' in (verdict.decide_with or "")
     texts = [str(event.detail.get("text")) for _, event in Recording(tmp_path / "r.sanpath").events()]
     assert any("Disk Reads/sec, Disk Writes/sec, Disk Read Bytes/sec" in text for text in texts)

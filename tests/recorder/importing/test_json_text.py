@@ -9,7 +9,7 @@ import pytest
 
 from sanpath.recorder.importing.files.line_cleaner import LineCleaner
 
-TEXT = 'Linux 5.14.0 (db1) \t01/31/26\n\nDevice tps "quoted" \\ é\n' + "sdb 1.00\n" * 8
+TEXT = 'Linux 5.14.0 (db1) \t01/31/26\n\nDisk tps "quoted" \\ é\n' + "sdb 1.00\n" * 8
 
 
 def in_docker(text: str) -> str:
