@@ -95,7 +95,7 @@ def _array_cleared(diagnosis: Diagnosis, step: StepResult) -> str | None:
 
 def _tested_rate(cleared: Cleared) -> str:
     rate = cleared.up_to.get("bytes_per_second")
-    return f", tested up to {bandwidth(rate)}" if rate else ""
+    return f"; highest load tested: {bandwidth(rate)}" if rate else ""
 
 
 def _links_cleared(diagnosis: Diagnosis) -> str | None:

@@ -190,10 +190,11 @@ def _device(topology: Topology, first: Bottleneck) -> str:
 
 
 def _fullness(first: Bottleneck, step: StepResult) -> tuple[str, str]:
-    """Whether a queue is full, or nearly so, and its slots, each in words."""
+    """Whether a queue is full, or nearly so, and its slots, each in words. That a queue of unknown depth is full is
+    concluded from where I/Os wait."""
     planes = [p for p in step.in_flight.planes if p.entity == first.entity and p.admitted]
     if not planes:
-        return "full", ""
+        return "probably full", ""
     slots = planes[0].admitted or 0.0
     used = sum(p.measured[1] + p.others for p in planes if p.plane == planes[0].plane)
     if _NEARLY_FULL_RATIO <= used / slots < _FULL_QUEUE_RATIO:

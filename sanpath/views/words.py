@@ -114,7 +114,8 @@ def _suspect(suspect: Suspect) -> str:
     part = "its limit" if suspect.verdict == "configured_cap" else _PARTS.get(suspect.kind)
     detail = f" ({part})" if part is not None and suspect.entity is not None else ""
     because = f": {sentence(suspect.because[0])}" if suspect.because else ""
-    return f"{name}{detail}{because}"
+    against = f"; against it: {sentence(suspect.against[0])}" if suspect.against else ""
+    return f"{name}{detail}{because}{against}"
 
 
 _PARTS = {

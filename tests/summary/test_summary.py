@@ -111,7 +111,7 @@ def test_the_published_test_is_told_in_three_lines() -> None:
     )
     assert (
         summary.acquittal
-        == "The array is not the problem: I/Os spend 0.35 ms of 128 ms in it, tested up to 409.6 MB/s."
+        == "The array is not the problem: I/Os spend 0.35 ms of 128 ms in it; highest load tested: 409.6 MB/s."
     )
     assert [e.name for e in summary.path] == [
         *("fio", "sqlvm1", "esx7", "vmhba2", "fc1/7", "sw1", "fc1/1", "CT0.FC0", "fa1", "vol01")

@@ -60,7 +60,7 @@ def test_the_words_a_user_needs_are_there_at_every_width(width: int) -> None:
     for words in (
         *("BOTTLENECK", "Confidence A", "4 Gb/s link esx7 vmhba2–sw1 fc1/7 is saturated (98 % utilised, reads)"),
         "From 16 to 800 outstanding I/Os, throughput stays at 6,250 IOPS of 64 KiB and latency grows from 2.56 ms",
-        "The array is not the problem: I/Os spend 0.35 ms of 128 ms in it, tested up to 409.6 MB/s.",
+        "The array is not the problem: I/Os spend 0.35 ms of 128 ms in it; highest load tested: 409.6 MB/s.",
         *(
             "[fc1/7 4GFC 98 % utilised (reads) LIMIT]",
             "CT0.FC0 › fa1 › vol01",

@@ -44,6 +44,9 @@ _MAX_OTHERS_FILL_WEIGHT = 1.5
 """Largest weight of a full link if it is not known whether the test uses it: sanpath's own choice."""
 _MAX_USE_PROBABILITY = 0.5
 """Highest probability that the test uses a link whose use is not known: one of two, in two fabrics."""
+KNOWN_BY_BYTES_RATIO = 0.95
+"""Share of the links, of those that seem to carry the test by the number of their bytes alone, that do: another host
+may move as many. sanpath's own choice; such a verdict is B at most."""
 _MOST = 0.5
 """Two shares. From the first share of the load's bytes at a device, the load may cause the device's other bytes. From
 the second share of foreign bytes on a link, others fill that link."""
@@ -99,6 +102,12 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         yield Claim("link", unread[0], explains, evidence, limits, UNREAD, may_explain=may_explain)
 
 
+def is_known_by_bytes(entity: str) -> bool:
+    """Whether only its bytes tell that a link carries the test: it has the name of its switch port, because no source
+    names the device there."""
+    return entity.startswith("switch_port:")
+
+
 def _evidence(table: PlaceTable, link: PathLink, use_probability: float) -> Iterator[Evidence]:
     """Evidence for and against a full link. `use_probability`: that the test uses it."""
     weight = limit_weight(link.filled, link.error, NO_BURSTS if link.is_steady else BURSTS)
@@ -116,6 +125,9 @@ def _evidence(table: PlaceTable, link: PathLink, use_probability: float) -> Iter
     yield Evidence(link.words, weight)
     if use_probability < 1:
         yield Evidence("it is not known whether the test uses it", log(use_probability))
+    elif is_known_by_bytes(link.entities[0]):
+        words = "no source names the device there: the port moves as many bytes as the test, and so may another host"
+        yield Evidence(words, log(KNOWN_BY_BYTES_RATIO))
     stall = number(link.row, "upstream_stall_ratio") - number(link.row, "credit_stall_ratio") if link.row else 0.0
     if stall > 0 and link.filled >= max(_BUSY, WAITED_FOR * stall):
         words = f"ports that send to it wait for credit {percent(stall)} of the time"

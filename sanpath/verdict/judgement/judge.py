@@ -22,6 +22,7 @@ from sanpath.verdict.evidence.healthy import met_rate, unhealthy_reason
 from sanpath.verdict.evidence.step import answered_by_memory, drift, unread_parts
 from sanpath.verdict.evidence.variation import held_back_ratio
 from sanpath.verdict.hypotheses.claim import Claim, probability_of, suspect_name
+from sanpath.verdict.hypotheses.links import KNOWN_BY_BYTES_RATIO, is_known_by_bytes
 from sanpath.verdict.judgement.experiment_choice import choose_experiments
 from sanpath.verdict.judgement.posterior import COUNTER_WEIGHT, rank_claims
 from sanpath.verdict.model import MIN_PROBABILITY, NAMED, Judgement
@@ -67,6 +68,8 @@ def _judge(table: PlaceTable, claims: Sequence[Claim]) -> Judgement:
     kind, reasons = _kind(table, first[0])
     of_windows = 1 - _SINGLE_WINDOW_ERROR * exp(1 - max(1, table.windows))
     certainty = of_windows * (1.0 if _confirmed(table, first[0]) else _UNCONFIRMED_FACTOR)
+    if is_known_by_bytes(first[0].entity or ""):
+        certainty *= KNOWN_BY_BYTES_RATIO
     judged = Judgement(
         load=load,
         kind="cannot_tell",
