@@ -31,12 +31,12 @@ SUSPECT_WORDS: Mapping[VerdictKind, str] = {
     "demand_limited": "a load that asks for no more",
     "generator_limited": "the load generator",
 }
-"""Suspects that are no element."""
+"""Suspects that are not elements."""
 _SHOWN: Mapping[VerdictKind, str] = {
     "concurrency_limited": "too few I/Os were outstanding",
     "demand_limited": "the load asks for no more",
 }
-"""What an outcome shows that speaks for them."""
+"""What an outcome in their favour shows."""
 LoadChange = Literal[
     "more_in_flight",
     "fewer_in_flight",

@@ -30,8 +30,8 @@ Interval = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The recording and what judged it. `complete`: every writer ended normally. `load_ended`: how the load
-    ended, where that was before its time; None: it was not, or sanpath ended it."""
+    """The recording and what judged it. `complete`: every writer ended normally. `load_ended`: how the load ended, if
+    it ended early; None: it did not, or sanpath ended it."""
 
     id: str
     tool_version: str
@@ -66,7 +66,8 @@ class DirectionResult:
     """What the load did in one direction of a step.
 
     `throughput_spread`: relative standard error of the throughput, from the windows of the step; None with fewer than
-    two. `stalls`: what it costs that I/Os stand still for a while; None: nothing, or too few windows tell.
+    two. `stalls`: the cost of periods in which outstanding I/Os stand still; None: there are none, or too few
+    windows.
     """
 
     ops_per_second: float
@@ -115,7 +116,7 @@ class Bottleneck:
     `wait_at`: the entity in which the delayed I/Os wait. `culprit` and `victims`: on lossless fabrics the cause may
     lie off the loaded path. `explains`: share of the latency that would go with it. `overturn_if`: observations that
     would refute it. `time_ratio`: share of the time of the step in which it limits; None: all of it. `by_exclusion`:
-    nothing read at it shows that it is full, and nothing else that was read accounts for the wait.
+    no reading shows that it is full, but nothing else that was read accounts for the wait.
     """
 
     entity: str
@@ -160,8 +161,8 @@ class StepVerdict:
 @dataclass(frozen=True, slots=True)
 class StepResult:
     """One step. `windows_used`: whole windows of the slowest source that its verdict rests on. `valid`: what the step
-    is not valid for. `seen_at_array`: nothing but an array counted its I/Os, from their arrival on. `differs`: what
-    tells it apart from steps that have its name and another number, "": nothing, or its name does.
+    is not valid for. `seen_at_array`: only an array counted its I/Os, from their arrival on. `differs`: what
+    distinguishes it from steps with the same name and another number, "": nothing, or the name itself.
     """
 
     name: str
@@ -178,7 +179,7 @@ class StepResult:
 
     @property
     def full_name(self) -> str:
-        """Its name, and what tells it apart from steps that are only numbered."""
+        """Its name, and what distinguishes it from steps of the same name."""
         return f"{self.name}, {self.differs}" if self.differs else self.name
 
     @property
@@ -333,8 +334,8 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The verdict of the run, which is that of the step with the highest throughput, or of another step as deep if
-    that one shows no limit.
+    """The verdict of the run, which is that of the step with the highest throughput, or, if that step shows no limit,
+    of another step with as many outstanding I/Os.
 
     `probability`: how often a verdict with such evidence is right. `suspects`: all remaining explanations, the most
     probable first, also where the verdict is `cannot_tell`. `decide_with`: `experiment` as a sentence, or what a
@@ -470,7 +471,7 @@ class Judging:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """Everything that sanpath reports about a recording. `probe`: None: it is of no probe."""
+    """Everything that sanpath reports about a recording. `probe`: None: the recording is not of a probe."""
 
     run: Run
     steps: Sequence[StepResult]

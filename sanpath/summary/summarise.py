@@ -88,7 +88,7 @@ def _array_cleared(diagnosis: Diagnosis, step: StepResult) -> str | None:
     inside, of_limits, total = time_in_array(diagnosis, step, direction)
     if inside > total / 2:
         return None
-    without = ", without the wait for the limit" if of_limits else ""
+    without = ", not counting the wait for the limit" if of_limits else ""
     time_words = f": I/Os spend {duration(inside)} of {duration(total)} in it{without}" if inside else ""
     return f"{subject} is not the problem{time_words}{_tested_rate(cleared)}."
 

@@ -67,8 +67,8 @@ def _keeps_ratio(facts: Facts, judged: Judgement, other: Judgement) -> bool:
 
 
 def _is_held(facts: Facts, judgements: Sequence[Judgement], judged: Judgement) -> bool:
-    """Whether no own limit of a direction is known: none was found, or only its share of the I/Os in flight, or an
-    element that is full in the other direction."""
+    """Whether a direction has no known limit of its own: none was found, or only its share of the I/Os in flight, or
+    an element that is full in the other direction."""
     bottleneck = next(iter(judged.bottlenecks), None)
     if bottleneck is not None and bottleneck.direction not in (None, judged.load.direction):
         return True

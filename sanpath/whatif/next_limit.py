@@ -66,7 +66,7 @@ def _next_limit(facts: Facts, load: LoadFacts, binding: Sequence[FactRow]) -> Ne
         return None
     change = Change(speeds=speeds)
     limits = list(ceilings(facts, load, change, unloaded_interval(facts, load, change, None)))
-    if not limits:  # For no element is the load's share known.
+    if not limits:  # The load's share is not known for any element.
         return None
     first = min(limits, key=order)
     # Clocks that overlap can make the segments longer than the total; the measured rate is still possible.

@@ -149,8 +149,8 @@ def predict(facts: Facts, judgements: Sequence[Judgement], judged: Judgement, ch
         high = max(high, load.ops_per_second)
     is_counted = all(c.in_flight is not None for c in before if c.entity in change.slots)
     if replace(change, slots={}, in_flight=None) == UNCHANGED and is_counted:
-        # The throughput of a closed loop is concave: k times the I/Os give at most k times the throughput. How many a
-        # queue let through whose slots were not counted is not known.
+        # The throughput of a closed loop is concave: k times the I/Os give at most k times the throughput. It is not
+        # known how many I/Os a queue let through if its slots were not counted.
         gain = _admitted(after, in_flight) / _admitted(before, load.in_flight_measured)
         high = min(high, load.ops_per_second * max(1.0, gain))
     likely = _likely(after, in_flight, r0, high)
