@@ -3,7 +3,7 @@ test."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -22,9 +22,11 @@ SECONDS = 20
 STEPS = (8, 32)
 
 
-def verdict_of(folder: Path, ports: Mapping[str, tuple[float, float, float]]) -> Verdict:
-    """18,000 reads of 64 KiB a second, with 8 and with 32 in flight. `ports`: name → bytes a second received, and
-    sent, and speed in Gb/s."""
+def verdict_of(
+    folder: Path, ports: Mapping[str, tuple[float, float, float]], directions: Sequence[str] = ("read",)
+) -> Verdict:
+    """18,000 I/Os of 64 KiB a second, with 8 and with 32 outstanding, as many in each direction. `ports`: name →
+    bytes a second received, and sent, and speed in Gb/s."""
     out = RecordingBuilder(folder / "r.sanpath")
     out.source("fio", "fio", LOAD)
     out.source("sw1", "snmp_switch", SWITCH_PORT)
@@ -47,10 +49,16 @@ def verdict_of(folder: Path, ports: Mapping[str, tuple[float, float, float]]) ->
         out.event("fio", begin + 1, "ramp-end", **detail)
         out.event("fio", begin + SECONDS, "step-end", **detail)
         for second in range(begin, begin + SECONDS + 1):
-            done = OPS * second
-            counters = {"ops_read_total": done, "bytes_read_total": BLOCK * done}
-            times = {"latency_seconds_read_total": waited + in_flight * (second - begin) * 10**9}
-            out.samples("fio", LOAD, second, {"fio": counters | times | {"in_flight_configured": in_flight}})
+            done = OPS // len(directions) * second
+            total = (waited + in_flight * (second - begin) * 10**9) // len(directions)
+            counters = {"in_flight_configured": in_flight}
+            for direction in directions:
+                counters |= {
+                    f"ops_{direction}_total": done,
+                    f"bytes_{direction}_total": BLOCK * done,
+                    f"latency_seconds_{direction}_total": total,
+                }
+            out.samples("fio", LOAD, second, {"fio": counters})
             of_ports = {
                 port: {
                     "bytes_rx_total": round(rx * second),
@@ -87,3 +95,14 @@ def test_a_full_port_of_another_host_is_not_the_test_s(tmp_path: Path) -> None:
     """Two hosts read as much each: the first over 25 Gb/s. Which of them is the test's is not known."""
     ports = {"eth1": (1e6, COUNTED, 25.0), "eth2": (2 * COUNTED, 1e6, 25.0), "eth3": (1e6, COUNTED, 10.0)}
     assert verdict_of(tmp_path, ports).grade not in ("A", "B")
+
+
+@pytest.mark.parametrize("more", [0.999, 1.001])
+def test_with_as_many_writes_as_reads_the_full_port_is_named_whichever_end_it_faces(
+    tmp_path: Path, more: float
+) -> None:
+    half = COUNTED / 2
+    ports = {"eth1": (half, more * half, 5.0), "eth2": (more * half, half, 25.0)}
+    verdict = verdict_of(tmp_path, ports, ("read", "write"))
+    assert {each.entity for each in verdict.bottlenecks} == {"switch_port:sw1/eth1"}
+    assert verdict.grade != "A"
