@@ -13,12 +13,12 @@ from collections.abc import Iterator, Sequence
 from math import log
 
 from sanpath.facts.fabric.link_measures import is_saturated
-from sanpath.facts.fabric.neighbours import may_feed
 from sanpath.facts.table import FactRow, FactValue, number
 from sanpath.model import Layer
 from sanpath.units import count, percent
 from sanpath.verdict.evidence.likelihoods import stall_weight
 from sanpath.verdict.hypotheses.claim import Claim, Evidence, conclusion_of
+from sanpath.verdict.hypotheses.slow_drain import links_fed_by
 from sanpath.verdict.places.table import PlaceTable
 
 _MIN_RATIO = 0.05
@@ -49,21 +49,19 @@ def _paused_ratio(row: FactRow) -> float:
 
 
 def _last_paused(table: PlaceTable, row: FactRow) -> FactRow | None:
-    """The last paused link downstream. None: behind it is a full link of the path, which is a cause of its own."""
+    """The last paused link downstream. None: its receiver is not known, or behind it is a full link of the path,
+    which is a cause of its own."""
     current, visited = row, {row["entity"]}
-    while True:
-        onward = [
-            each
-            for each in table.rows("link", direction=current["direction"], sender=current["receiver"])
-            if each["entity"] not in visited and may_feed(current, each)
-        ]
+    while current["receiver"] is not None:
+        onward = [each for each in links_fed_by(table, current) if each["entity"] not in visited]
         if any(each["on_loaded_path"] and is_saturated(each) for each in onward):
             return None
         paused = [each for each in onward if _paused_ratio(each) >= _MIN_RATIO]
-        if current["receiver"] is None or not paused:
-            return current if current["receiver"] is not None else None
+        if not paused:
+            return current
         current = max(paused, key=_paused_ratio)
         visited.add(current["entity"])
+    return None
 
 
 def _claim(table: PlaceTable, receiver: str, rows: Sequence[FactRow]) -> Claim:
@@ -72,11 +70,7 @@ def _claim(table: PlaceTable, receiver: str, rows: Sequence[FactRow]) -> Claim:
     entity = str(first["entity"])
     rate, most = count(round(number(first, "pauses_per_second"))), percent(number(first, "paused_most_ratio"))
     words = f"{receiver} pauses {entity} {rate} times a second, up to {most} of the time"
-    behind = [
-        str(row["entity"])
-        for row in table.rows("link", direction=first["direction"], sender=receiver)
-        if is_saturated(row) and may_feed(first, row)
-    ]
+    behind = [str(row["entity"]) for row in links_fed_by(table, first) if is_saturated(row)]
     is_switch = receiver.startswith("switch:")
     layers: dict[FactValue, Layer] = {"host": "host", "array": "array_front"}
     reasons = (words, *(f"{link} is saturated, and frames for it wait there" for link in behind[:1]))

@@ -237,8 +237,8 @@ def _cause(table: PlaceTable, stalled: FactRow) -> FactRow | None:
     while True:
         onward = [
             row
-            for row in table.rows("link", direction=current["direction"], sender=current["receiver"])
-            if row["entity"] not in visited and (is_saturated(row) or is_stalled(row)) and may_feed(current, row)
+            for row in links_fed_by(table, current)
+            if row["entity"] not in visited and (is_saturated(row) or is_stalled(row))
         ]
         if not onward:
             return current if _ends_at_device(table, current) or _lacks_credits(current) else None
@@ -246,6 +246,12 @@ def _cause(table: PlaceTable, stalled: FactRow) -> FactRow | None:
         visited.add(current["entity"])
         if is_saturated(current):
             return current
+
+
+def links_fed_by(table: PlaceTable, link: FactRow) -> list[FactRow]:
+    """The next links downstream that may carry what a link carries, in its direction."""
+    onward = table.rows("link", direction=link["direction"], sender=link["receiver"])
+    return [row for row in onward if may_feed(link, row)]
 
 
 def _lacks_credits(row: FactRow) -> bool:
