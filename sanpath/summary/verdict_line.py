@@ -162,9 +162,9 @@ def _bottleneck(diagnosis: Diagnosis, topology: Topology, first: Bottleneck, ste
             return _fitting(f"{together}{slots}", _fitting(together, alone))
         case "drive" if first.coincident:
             also = counted(len(first.coincident), "other")
-            return f"Drive {with_owner(first.entity)} and {also} are saturated ({first.direction})"
+            return f"Drive {with_owner(first.entity)} and {also} are saturated ({first.direction}s)"
         case "drive":
-            return f"Drive {with_owner(first.entity)} is saturated ({first.direction})"
+            return f"Drive {with_owner(first.entity)} is saturated ({first.direction}s)"
         case _:
             return _array(topology, first, step)
 
@@ -208,7 +208,7 @@ def _array(topology: Topology, first: Bottleneck, step: StepResult) -> str:
     if result is not None and first.slows_below(result.ops_per_second):
         return _capitalised(f"{name} slows down under sustained load", first)
     rate = first.ceiling_ops_per_second or (result.ops_per_second if result is not None else None)
-    reached = f" at {iops(rate)} ({first.direction})" if rate else f" ({first.direction})"
+    reached = f" at {rate:,.0f} {first.direction} IOPS" if rate else f" ({first.direction}s)"
     # An unread array is named by the first of its ports.
     if first.entity.startswith("array_port:"):
         name = f"array behind port {readable(first.entity)}"

@@ -20,7 +20,7 @@ FLAT = {16: 20_000, 64: 20_000}
 
 def test_the_report_of_a_saturated_drive_says_what_to_do_first(tmp_path: Path) -> None:
     found = reads(grouped(tmp_path, {}, local=True), FLAT, None)
-    assert found.summary.verdict == "Drive sda on db7 is saturated (read)"
+    assert found.summary.verdict == "Drive sda on db7 is saturated (reads)"
     assert found.summary.action == "Test a LUN of the array instead, if the array was meant"
     (finding,) = [f for f in found.findings if f.rule == "local-drive-limits" and f.outcome == "hit"]
     assert (finding.role, finding.entity) == ("cause", "lun:db7/sda")
@@ -33,7 +33,7 @@ def test_below_md_and_lvm_the_drives_are_named(tmp_path: Path) -> None:
     found = reads(grouped(tmp_path, {}, parts=PARTS, local_parts=frozenset(PARTS)), FLAT, None)
     (drive,) = found.verdict.bottlenecks
     assert (drive.kind, drive.entity, drive.coincident) == ("drive", "lun:db7/nvme0n1", ("lun:db7/nvme1n1",))
-    assert found.summary.verdict == "Drive nvme0n1 on db7 and 1 other are saturated (read)"
+    assert found.summary.verdict == "Drive nvme0n1 on db7 and 1 other are saturated (reads)"
     assert {f.entity for f in found.findings if f.rule == "local-drive-limits" and f.role == "cause"} == {
         "lun:db7/nvme0n1",
         "lun:db7/nvme1n1",
