@@ -93,6 +93,16 @@ def test_a_transfer_over_a_distance_takes_no_longer_than_the_commands_over_it(tm
     assert found.verdict.kind == "cannot_tell"
 
 
+@pytest.mark.parametrize("growth", [0.0, 0.019, 0.021, 0.03, 0.06])
+def test_a_transfer_that_hardly_grew_waits_as_long_as_with_fewer_ios(tmp_path: Path, growth: float) -> None:
+    """The transfer of 8 KiB takes 29 ms, and twice the I/Os take up to 6 % longer. Nothing counts what delays it."""
+    transfers = [0.029, 0.029 * (1 + growth)]
+    steps = [(n, n / (transfer + 0.0081)) for n, transfer in zip((8, 16), transfers, strict=True)]
+    found = read_steps(tmp_path / "a.sanpath", steps, [AtArray(0.008, san=transfer) for transfer in transfers])
+    assert likelihood(found, "concurrency_limited") < 0.3
+    assert found.verdict.kind == "cannot_tell"
+
+
 def test_a_link_that_never_waits_for_credit_holds_up_nobody(tmp_path: Path) -> None:
     """A slow neighbour's frames cross the full link as well, but its sender waits for no credit: it is just full."""
     found = result(tmp_path, local=9_000, others=3_590, stalls={"sw1/fc1/9": 0.81})

@@ -436,13 +436,15 @@ def _growth(segment: LatencySegment, lighter: LatencySegment, lighter_ratio: flo
     """The growth of the time since the lighter step, in seconds, and the wait that remains possible.
 
     The time rises at least evenly with the I/Os inside, S (1 + (N - 1) / k) for k equal servers of a closed network
-    (Reiser and Lavenberg 1980), from one I/O without any wait. With the same number inside, as below a queue that was
-    full in both steps, it is no evidence: infinite.
+    (Reiser and Lavenberg 1980), from one I/O without any wait. It is no evidence, hence infinite, if the rate is the
+    same or unknown: only the time itself would then tell how many more are inside, and below a queue that was full in
+    both steps there are no more.
     """
     error = _REPEAT_ERROR * segment.middle * np.array([-1.0, 0.0, 1.0])
     grown = np.maximum(0.0, segment.times - lighter.times[::-1] + error)
     lighter_inside = lighter_ratio * lighter.middle / segment.middle if segment.middle else 1.0
-    return grown, grown / (1 - lighter_inside) if lighter_inside <= 1 - _REPEAT_ERROR else np.full(3, inf)
+    is_evidence = max(lighter_ratio, lighter_inside) <= 1 - _REPEAT_ERROR
+    return grown, grown / (1 - lighter_inside) if is_evidence else np.full(3, inf)
 
 
 def _wait_by_own_times(
