@@ -89,6 +89,25 @@ def test_a_policy_that_leaves_little_of_the_links_unused_does_not_limit(
     assert ("path_policy" in kinds) == possible
 
 
+def test_a_path_that_is_full_itself_leaves_nothing_to_gain_from_the_policy(tmp_path: Path) -> None:
+    """Both links carry the same bytes: 97 % of 4GFC and 6 % of 64GFC, together what one link carries."""
+    san = San(tmp_path / "a.sanpath", ports=[HOST_PORT, fast(SECOND_HBA, 64), fast(ARRAY_PORT)])
+    carried = 0.97 * 425e6
+    ops = 2 * carried / (32 * 2076)
+    for n in (64, 256):
+        links = {HOST_PORT.name: (carried, NOTHING), SECOND_HBA.name: (carried, NOTHING)}
+        san.step(
+            f"q{n}",
+            n,
+            read=Flow(ops, n / ops),
+            ports=links | {ARRAY_PORT.name: (2 * carried, NOTHING)},
+            array={"read": AtArray(0.00035, san=n / ops - 0.0005)},
+        )
+    verdict = judged(san.write()).verdict
+    assert [each.entity for each in verdict.bottlenecks] == ["link:esx7/vmhba2--sw1/fc1/7"]
+    assert "path_policy" not in {suspect.kind for suspect in verdict.suspects}
+
+
 def test_one_step_does_not_show_that_more_load_brings_nothing(tmp_path: Path) -> None:
     one, two = (over_two(tmp_path / str(n), 0.51, 0.50, n).verdict.probability for n in ((256,), (64, 256)))
     assert (one or 0) < (two or 0)

@@ -31,8 +31,8 @@ _USUAL_TOTAL_PROBABILITY, _UNUSUAL_TOTAL_DENSITY, _NOT_IN_TURN_DENSITY = 0.95, 0
 """Probability that links used in turn have the usual total; density of any other total; and density if links are not
 used in turn, because their total may then be anything up to two full links. sanpath's own choices."""
 _MIN_GAIN = 0.15
-"""Smallest gain in throughput from using links in parallel instead of in turn: with less capacity left, the links
-themselves limit."""
+"""Smallest gain in throughput from using links in parallel instead of in turn: if the fullest link has less capacity
+left, it limits itself."""
 _CLEARLY_FULLER = 1.2
 """Ratio of the array links' utilisation to the host links' from which the array's links are the ones used in turn."""
 _BATCH_FACTOR = 3.0
@@ -81,7 +81,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         return
     luns_with_policy = [row for row in table.rows("multipath") if row["policy"]]
     total, luns = sum(links.values()) / len(by_host), _max_luns_per_host(table, luns_with_policy)
-    if not total or (1 + _MIN_GAIN) * total > len(links) / len(by_host):
+    if not total or (1 + _MIN_GAIN) * max(links.values()) > 1:
         return
     weight = min(in_turn_weight(sum(links[link] for link in at_host), luns, len(at_host)) for at_host in by_host)
     busy = f"are busy {join_names([percent(share) for share in links.values()])}"
