@@ -142,3 +142,29 @@ def test_a_link_runs_at_the_speed_of_its_initiator(tmp_path: Path, speed: float,
     verdict = diagnose(san.write()).verdict
     named = [bottleneck.entity for bottleneck in verdict.bottlenecks if bottleneck.kind == "link"]
     assert named == ["link:esx7/vmhba2--sw1/fc1/7"] * (speed == 4)
+
+
+@pytest.mark.parametrize("is_read", [True, False])
+def test_a_fabric_that_is_not_read_may_delay_one_direction(tmp_path: Path, is_read: bool) -> None:
+    """The transfer of a read takes 29 ms and that of a write 30 µs, with any number of I/Os. Adapters and drivers do
+    not tell them apart, but a link that loses frames does: the second path's, if its switch is not read."""
+    second = [replace(fast(port), on="sw1" if is_read else "sw2") for port in (SECOND_HBA, SECOND_TARGET)]
+    ports = [fast(HOST_PORT), fast(ARRAY_PORT), *second]
+    san = HalfRead(tmp_path / "a.sanpath", ports=ports)
+    for in_flight in (8, 16):
+        ops = in_flight / 0.0381
+        flows = {"read": Flow(0.8 * ops, 0.0371), "write": Flow(0.2 * ops, 0.0081)}
+        carried = 0.4 * ops * COUNTED_BYTES, 0.1 * ops * COUNTED_BYTES
+        san.step(
+            f"t{in_flight}",
+            in_flight,
+            seconds=30,
+            read=flows["read"],
+            write=flows["write"],
+            ports={port.name: carried for port in ports if port.on == "sw1"},
+            array={"read": AtArray(0.008, san=0.029), "write": AtArray(0.008, san=0.00003)},
+        )
+    found = diagnose(san.write()).verdict
+    unseen = [suspect for suspect in found.suspects if suspect.kind == "unseen"]
+    words = [each for suspect in unseen for each in suspect.against if "and writes" in each]
+    assert bool(words) == is_read

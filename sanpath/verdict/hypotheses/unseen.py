@@ -78,11 +78,20 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         prior, others = _prior(table, index, window_bytes), elsewhere - gap
         place = _place(table, index)
         of_gap = [*evidence, *(idle_alone_evidence(table, between) if index in between else ())]
-        if table.arrays and path_links(table):
+        if table.arrays and _counts_all_links(table):
             # Array and links may take longer for one direction. If they were not read, they are among the unseen
             # parts.
             of_gap += one_direction_evidence(table, gap, of_adapter=True)
         yield Claim("unseen", None, gap, of_gap, prior=prior, verdict="cannot_tell", may_explain=others, place=place)
+
+
+def _counts_all_links(table: PlaceTable) -> bool:
+    """Whether every initiator of the load has a known path, and every link on these paths is counted."""
+    return (
+        set(table.initiators) <= {path.hba for path in table.paths}
+        and not table.uncounted
+        and bool(path_links(table))
+    )
 
 
 def _place(table: PlaceTable, index: int) -> str:
