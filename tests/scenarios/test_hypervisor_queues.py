@@ -11,7 +11,7 @@ import pytest
 from sanpath.diagnosis.model import Diagnosis, LatencyBudget, Verdict
 from sanpath.facts.compute import compute
 from sanpath.facts.table import number
-from sanpath.model import Column, Scalar, Table
+from sanpath.model import DIRECTIONS, Column, Scalar, Table
 from sanpath.recording.reading.recording import Recording
 from sanpath.summary.consequence import consequence
 from tests.support.recording import Number, RecordingBuilder
@@ -31,7 +31,15 @@ LUN = Table(
     ),
     plane="device",
 )
-VDISK = Table("vdisk", (Column("ops_read_total", 64), Column("latency_seconds_read_total", 64, 1e-9)), plane="vscsi")
+VDISK = Table(
+    "vdisk",
+    tuple(
+        Column(f"{counter}_{direction}_total", 64, scale)
+        for direction in DIRECTIONS
+        for counter, scale in (("ops", 1.0), ("latency_seconds", 1e-9))
+    ),
+    plane="vscsi",
+)
 DEVICE = f"lun:esx7/{NAA}"
 HOST_LINK = "link:esx7/vmhba2--sw1/fc1/7"
 
@@ -75,7 +83,6 @@ class EsxQueue(San):
         for at in range(int(self.steps[-1].end) + 2):
             out.poll("vc", at)
             busy = [(s, s.flows["read"], max(0.0, min(at, s.end) - s.begin)) for s in self.steps]
-            done = round(sum(flow.ops * seconds for _, flow, seconds in busy))
             size = self.steps[0].block
             at_lun = round(sum(flow.ops * seconds * (1 + self.others.get(s.name, 0.0)) for s, flow, seconds in busy))
             result: dict[str, Number] = {"ops_read_total": at_lun, "bytes_read_total": round(at_lun * size)}
@@ -91,10 +98,21 @@ class EsxQueue(San):
                 result["sioc_queue_depth"] = self.sioc[now]
             out.samples("vc", LUN, at, {f"esx7/{NAA}": result})
             if self.at_vdisk:
-                waited = round(sum(f.ops * seconds * self.at_vdisk[s.name] * 1e9 for s, f, seconds in busy))
-                out.samples(
-                    "vc", VDISK, at, {disk[1]: {"ops_read_total": done, "latency_seconds_read_total": waited}}
-                )
+                out.samples("vc", VDISK, at, {disk[1]: self._at_vdisk(at)})
+
+    def _at_vdisk(self, at: float) -> dict[str, Number]:
+        """What the virtual disk has counted until then."""
+        counted: dict[str, Number] = {}
+        for direction in DIRECTIONS:
+            done = [
+                (step.name, step.flows[direction].ops * max(0.0, min(at, step.end) - step.begin))
+                for step in self.steps
+                if direction in step.flows
+            ]
+            counted[f"ops_{direction}_total"] = round(sum(ops for _, ops in done))
+            waited = sum(ops * self.at_vdisk[name] * 1e9 for name, ops in done)
+            counted[f"latency_seconds_{direction}_total"] = round(waited)
+        return counted
 
 
 def host_queue(folder: Path, leave_out: frozenset[str] = frozenset(), r0: float = 0.0065) -> Diagnosis:
@@ -438,6 +456,29 @@ def test_more_than_two_queues_of_one_depth_in_series_limit_together(tmp_path: Pa
     in_series = {DEVICE, "vdisk:sqlvm1/Hard disk 2"} | ({"lun:sqlvm1/sda"} if guest_depth == 32 else set())
     assert set(bottleneck.elements) == in_series
     assert f"relieve {'all' if guest_depth == 32 else 'both'}" in (found.summary.consequence or "")
+
+
+def test_reads_and_writes_share_the_slots_of_queues_in_series(tmp_path: Path) -> None:
+    """LSI Logic gives the guest's disk 32 slots. Its own depth is not known; 24 reads and 8 writes are below it."""
+    ports = [fast(port, 32) for port in (HOST_PORT, ARRAY_PORT)]
+    san = EsxQueue(tmp_path, ports=ports, guest_queue_depth=None, controller="lsi_logic", depth=256)
+    for n in (8, 128):
+        ops = min(n, 32) / 0.0025
+        flows = {"read": Flow(0.75 * ops, n / ops), "write": Flow(0.25 * ops, n / ops)}
+        counted = 0.75 * ops * (4 * 2076 + 52), 0.25 * ops * (4 * 2076 + 52)
+        san.step(
+            f"t{n}",
+            n,
+            block=8 * KIB,
+            read=flows["read"],
+            write=flows["write"],
+            ports={HOST_PORT.name: counted, ARRAY_PORT.name: counted},
+            array=dict.fromkeys(flows, AtArray(0.0024)),
+            disk={direction: Flow(flow.ops, min(n, 32) / ops) for direction, flow in flows.items()},
+        )
+        san.at_vdisk[f"t{n}"] = min(n, 32) / ops
+    named = judged(san.write()).verdict.bottlenecks
+    assert {each.elements for each in named} == {("lun:sqlvm1/sda", "vdisk:sqlvm1/Hard disk 2")}
 
 
 def test_of_two_queues_in_series_the_smaller_one_limits(tmp_path: Path) -> None:

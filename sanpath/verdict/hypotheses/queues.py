@@ -115,15 +115,17 @@ def _in_series(table: PlaceTable) -> dict[int, tuple[str, ...]]:
     """
     together: dict[int, frozenset[int]] = {}
     queues = [(index, each, each.queue) for index, each in enumerate(table.segments) if each.queue is not None]
+    # Reads and writes share the slots of a queue.
+    held = {index: in_slots_of(table.facts, table.load, queue) for index, _, queue in queues}
     for position, (low, segment, lower) in enumerate(queues):
         slots = segment.slots or _slots_of_virtual_disk(table, lower.entity)
-        if not slots or lower.in_slots is not None or lower.held + _held_error(lower) < _AS_FULL_RATIO * slots:
+        if not slots or lower.in_slots is not None or held[low] + _held_error(lower) < _AS_FULL_RATIO * slots:
             continue
         for high, above, upper in queues[:position]:
             has_free_slots = above.filled_ratio is not None and above.filled_ratio < _AS_FULL_RATIO
             if has_free_slots or upper.entity == lower.entity or not is_held_back(upper, table.load):
                 continue
-            if _has_slots_above(table, upper) and abs(upper.held - slots) <= 2 * DEPTH_ERROR * slots:
+            if _has_slots_above(table, upper) and abs(held[high] - slots) <= 2 * DEPTH_ERROR * slots:
                 joined = together.get(high, frozenset({high})) | together.get(low, frozenset({low}))
                 together |= dict.fromkeys(joined, joined)
     names = {index: queue.entity for index, _, queue in queues}
