@@ -112,7 +112,8 @@ class InFlight:
 class Bottleneck:
     """An element that limits the test.
 
-    `coincident`: elements that limit together with it; for lost I/Os, links that are equally probable places.
+    `coincident`: elements that limit together with it; for lost I/Os, and for links that no source counts, those that
+    are equally probable places.
     `wait_at`: the entity in which the delayed I/Os wait. `culprit` and `victims`: on lossless fabrics the cause may
     lie off the loaded path. `explains`: share of the latency that would go with it. `overturn_if`: observations that
     would refute it. `time_ratio`: share of the time of the step in which it limits; None: all of it. `by_exclusion`:
@@ -141,6 +142,11 @@ class Bottleneck:
     def elements(self) -> tuple[str, ...]:
         """The element, and those that limit together with it."""
         return self.entity, *self.coincident
+
+    @property
+    def is_one_of_several(self) -> bool:
+        """Whether only one of its elements limits, and no source shows which one."""
+        return bool(self.coincident) and (self.kind == "retries" or (self.kind == "link" and self.by_exclusion))
 
     def slows_below(self, ops_per_second: float) -> bool:
         """Return whether it holds the test below this mean throughput after a while."""

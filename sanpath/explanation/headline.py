@@ -31,7 +31,7 @@ _SENTENCES = {
 }
 """Headlines of bottleneck kinds that need no case distinction."""
 _NAMED = 2
-"""Number of places that are named, of all that may have lost I/Os."""
+"""Number of places that are named, of several of which one limits."""
 _MOSTLY_FOREIGN_RATIO = 0.5
 """Share of a link's bytes from which other I/O is said to fill the link."""
 
@@ -96,7 +96,7 @@ def _bottleneck_headline(
         latency += f", and throughput is the same with {outstanding(calm.in_flight_measured)}"
     if (sentence := _SENTENCES.get(bottleneck.kind)) is not None:
         every = "; ".join(bottleneck.because)
-        places = bottleneck.elements if bottleneck.kind == "retries" else (bottleneck.entity,)
+        places = bottleneck.elements if bottleneck.is_one_of_several else (bottleneck.entity,)
         entity = first_of(places, _NAMED, " or ")
         return sentence.format(
             entity=entity, because=bottleneck.because[0], every_reason=every, latency=latency, law=law
@@ -158,6 +158,9 @@ def _link_sentence(bottleneck: Bottleneck, row: FactRow) -> str:
 
 
 def _uncounted_link_sentence(bottleneck: Bottleneck) -> str:
+    if bottleneck.is_one_of_several:
+        names = first_of([short_name(entity) for entity in bottleneck.elements], _NAMED, " or ")
+        return f"One of {len(bottleneck.elements)} links is saturated, {names}: {bottleneck.because[0]}"
     link = f"The link {short_name(bottleneck.entity)}"
     sentence = f"{link} is saturated in the {bottleneck.direction} direction, judging by its speed"
     return f"{sentence}{_coincident_words(bottleneck)}: {bottleneck.because[0]}"

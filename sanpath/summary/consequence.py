@@ -177,7 +177,7 @@ def _also_saturated(first: Bottleneck) -> str:
         names = join_names([readable(each) for each in in_series])
         are, all_of_them = ("is", "both") if len(in_series) == 1 else ("are", "all")
         return f"{names} {are} full as well: relieve {all_of_them}"
-    if first.kind != "link" or not first.coincident:
+    if first.kind != "link" or not first.coincident or first.is_one_of_several:
         return ""
     if len(first.coincident) == 1:
         return f"{readable(first.coincident[0])} is saturated as well: relieve both"

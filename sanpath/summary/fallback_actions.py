@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from sanpath.diagnosis.model import Bottleneck, StepResult, Verdict
 from sanpath.facts.host.tested_machines import platform
 from sanpath.facts.load.loads import sets_depth
-from sanpath.summary.names import QUEUES, described, loss_places, with_others
+from sanpath.summary.names import QUEUES, described, possible_places, with_others
 from sanpath.summary.step_figures import in_flight
 from sanpath.topology.paths import loads_with_machine
 from sanpath.topology.topology import Topology
@@ -27,6 +27,7 @@ _LESS_PER_IO = (
     "Find what makes an I/O so costly: an emulated disk controller (IDE, SATA; virtio, PVSCSI or NVMe instead), a "
     "filter, encryption"
 )
+_COUNT_LINKS = "Let sanpath read the bytes and speeds of {places}, at their switch ports: one of them is saturated"
 _RAISE_LIMIT = "Raise or remove the limit of {name}"
 _WAITS_IN_DEVICE = "Find what holds I/Os back between {device} and its parts"
 _ACTION_BY_BOTTLENECK: Mapping[str, str] = {
@@ -67,8 +68,10 @@ def own_action(verdict: Verdict, topology: Topology, step: StepResult | None) ->
         return _WAITS_IN_DEVICE.format(device=described(topology, first.wait_at))
     action = _RAISE_LIMIT if verdict.kind == "configured_cap" else _ACTION_BY_BOTTLENECK.get(first.kind)
     name = with_others(described(topology, first.entity), verdict.bottlenecks)
-    if first.kind == "retries" and first.coincident:
-        name = f"one of {loss_places(first)}"
+    if first.kind == "link" and first.is_one_of_several:
+        return _COUNT_LINKS.format(places=possible_places(first))
+    if first.is_one_of_several:
+        name = f"one of {possible_places(first)}"
     if first.kind in QUEUES and (depth := _depth(first, step)) is not None:
         return f"Raise the queue depth of {name} above {count(depth)}{_setting_name(topology, first)}"
     return None if action is None else action.format(name=name)

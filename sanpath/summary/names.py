@@ -72,7 +72,7 @@ def _others(bottlenecks: Sequence[Bottleneck]) -> list[str]:
     return [entity for entity in alike if entity != first.entity]
 
 
-def loss_places(lossy: Bottleneck) -> str:
-    """The number of elements that may have lost I/Os, with their noun: 2 links."""
-    are_links = all(entity.startswith("link:") for entity in lossy.elements)
-    return counted(len(lossy.elements), "link" if are_links else "port")
+def possible_places(bottleneck: Bottleneck) -> str:
+    """The number of elements of which one limits, with their noun: 2 links."""
+    are_links = all(entity.startswith("link:") for entity in bottleneck.elements)
+    return counted(len(bottleneck.elements), "link" if are_links else "port")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sanpath.diagnosis.experiment import SUSPECT_WORDS
 from sanpath.diagnosis.model import Bottleneck, Diagnosis, ElementUse, StepResult
 from sanpath.summary.busy_processors import busy_machine
-from sanpath.summary.names import described, loss_places, noun_of, queue_names, readable, with_owner
+from sanpath.summary.names import described, noun_of, possible_places, queue_names, readable, with_owner
 from sanpath.summary.step_figures import in_flight, use_of
 from sanpath.topology.paths import loads_with_machine, targets_of
 from sanpath.topology.topology import Topology
@@ -105,6 +105,8 @@ def _path_is_cleared(diagnosis: Diagnosis) -> bool:
 def _bottleneck(diagnosis: Diagnosis, topology: Topology, first: Bottleneck, step: StepResult) -> str:
     name = readable(first.entity)
     match first.kind:
+        case "link" if first.is_one_of_several:
+            return f"One of {possible_places(first)} is saturated ({first.direction}s); none was measured"
         case "link":
             use = use_of(diagnosis, first.entity, first.direction)
             speed = _speed(use)
@@ -133,7 +135,7 @@ def _bottleneck(diagnosis: Diagnosis, topology: Topology, first: Bottleneck, ste
         case "retries" if first.entity.startswith("path:"):
             return f"Path {name} fails: its I/Os wait for time-outs"
         case "retries" if first.coincident:
-            return f"One of {loss_places(first)} loses frames: retries add latency"
+            return f"One of {possible_places(first)} loses frames: retries add latency"
         case "retries":
             return _capitalised(f"{described(topology, first.entity)} loses frames: retries add latency", first)
         case "tcp_window":

@@ -17,7 +17,6 @@ ROLES: dict[PathRole, str] = {"limits": "LIMIT", "waits": "I/Os queue here"}
 _BEYOND_THE_HOST = {"link", "array_port", "array", "volume"}
 """Kinds of elements on a path that is known as far as the storage, or to it."""
 _OFF_PATH_TITLES = {
-    "retries": "As likely, on other paths",
     "path_policy": "Alternates with the link above",
     "lun": "Also full",
     "vdisk": "Also full",
@@ -54,8 +53,11 @@ def role(diagnosis: Diagnosis, element: PathElement) -> str:
     for bottleneck in bottlenecks:
         if element.entity not in bottleneck.elements:
             continue
+        doubt = "?" if bottleneck.is_one_of_several else ""
         if bottleneck.kind == "retries":
-            return "LOSS?" if bottleneck.coincident else "LOSS"  # I/Os are lost, or may be: the link is not full.
+            return f"LOSS{doubt}"  # I/Os are lost: the link need not be full.
+        if bottleneck.kind == "link" and doubt:
+            return f"{ROLES['limits']}{doubt}"
         if bottleneck.kind == "path_policy" and element.kind == "link":
             return "ONE AT A TIME"
     return ROLES[element.role] if element.role else ""
@@ -105,7 +107,8 @@ def off_path_title(diagnosis: Diagnosis) -> str:
         return "The limit"  # How I/Os get to it is not known.
     if bottlenecks[0].entity in off_path:
         return "The limit, on another path"
-    # Which of the links loses frames is not known; none of them need be busy.
+    if bottlenecks[0].is_one_of_several:
+        return "As likely, on other paths"
     return _OFF_PATH_TITLES.get(bottlenecks[0].kind, "Also saturated, on other paths")
 
 

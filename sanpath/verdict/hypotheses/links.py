@@ -84,7 +84,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         evidence += _few_hosts_evidence(table, link, links)
         claim = Claim("link", link.entities[0], explains, evidence, conclude, group="links", may_explain=may_explain)
         yield replace(claim, others_share=number(link.row or {}, "foreign_ratio"))
-    unread = [link for link in table.uncounted if not any(link in known.entities for known in links)]
+    unread = _unread(table, links)
     if unread:
         rows = table.rows("link", direction=table.load.direction)
         dropping = {str(row["entity"]) for row in rows if may_overflow(row)}
@@ -98,8 +98,20 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         )
         # If all links are unread and one of them is full, it is one that drops frames.
         others = tuple(link for link in unread[1:] if link in dropping or not dropping)
-        limits = conclusion_of(table, "fabric", because, _UNCOUNTED_OVERTURN, ceiling_ratio=None, coincident=others)
+        limits = conclusion_of(
+            table, "fabric", because, _UNCOUNTED_OVERTURN, ceiling_ratio=None, coincident=others, by_exclusion=True
+        )
         yield Claim("link", unread[0], explains, evidence, limits, UNREAD, may_explain=may_explain)
+
+
+def _unread(table: PlaceTable, links: Sequence[PathLink]) -> list[str]:
+    """The links on the path whose use no source shows: neither a switch, nor the port at one end, nor the load's
+    bytes."""
+    known = {entity for link in links for entity in link.entities}
+    at_known_ports = {
+        cable.id for path in table.paths for cable in path.cables if not known.isdisjoint(cable.devices)
+    }
+    return [link for link in table.uncounted if link not in known | at_known_ports]
 
 
 def is_known_by_bytes(entity: str) -> bool:

@@ -21,7 +21,7 @@ from sanpath.units import join_names, percent, percent_likely
 from sanpath.verdict.evidence.healthy import met_rate, unhealthy_reason
 from sanpath.verdict.evidence.step import answered_by_memory, drift, unread_parts
 from sanpath.verdict.evidence.variation import held_back_ratio
-from sanpath.verdict.hypotheses.claim import Claim, probability_of, suspect_name
+from sanpath.verdict.hypotheses.claim import Claim, Conclusion, probability_of, suspect_name
 from sanpath.verdict.hypotheses.links import KNOWN_BY_BYTES_RATIO, is_known_by_bytes
 from sanpath.verdict.judgement.experiment_choice import choose_experiments
 from sanpath.verdict.judgement.posterior import COUNTER_WEIGHT, rank_claims
@@ -91,7 +91,8 @@ def _judge(table: PlaceTable, claims: Sequence[Claim]) -> Judgement:
         conclusion = first[0].conclude(first)
         probability, because = probability_of(first) * certainty, (*conclusion.because, *reasons)
         reached = [grade for grade, least in MIN_PROBABILITY.items() if probability >= least]
-        grade: Grade = reached[0] if reached and table.windows >= MIN_WINDOWS else "C"
+        is_sure = table.windows >= MIN_WINDOWS and not _is_uncounted(conclusion)
+        grade: Grade = reached[0] if reached and is_sure else "C"
         waits = [table.segments[index].wait[1] for index in first[0].explains & table.gaps]
         judged = replace(judged, kind=kind, grade=grade, probability=probability, wait_seconds=sum(waits) or None)
         judged = replace(judged, because=because, bottlenecks=conclusion.bottlenecks, following=conclusion.following)
@@ -104,6 +105,11 @@ def _judge(table: PlaceTable, claims: Sequence[Claim]) -> Judgement:
     # holds the load back only for a while.
     moved = any(move.seen_us >= table.step.start for move in moves_in(facts.vm_placements, load))
     return replace(judged, grade="C") if moved or held_back_ratio(table) else judged
+
+
+def _is_uncounted(conclusion: Conclusion) -> bool:
+    """Whether one of several links limits that no source counts: it is not known which one."""
+    return any(each.kind == "link" and each.is_one_of_several for each in conclusion.bottlenecks)
 
 
 def _needed_probability(claim: Claim, certainty: float) -> float:
