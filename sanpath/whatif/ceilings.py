@@ -173,7 +173,7 @@ def _as_shared(row: FactRow, change: Change, size: float, parallel: int) -> Ceil
     entity = str(row["entity"])
     ceiling = number(row, "ceiling_bytes_per_second") or float("inf")
     faster = change.speeds.get(entity)
-    if faster is None:
+    if faster is None or faster.data_bytes_per_second == number(row, "capacity_bytes_per_second"):
         # Links that are used in turn have different shares in each window. With equal shares, the whole capacity of
         # each link counts.
         even_ceiling = max(ceiling, parallel * (_available_bytes_per_second(row, change, size) or 0.0))

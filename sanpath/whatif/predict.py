@@ -1,16 +1,18 @@
 """Predicts each step of the test under another configuration, and what would limit it then.
 
-The high end of a prediction is the lowest known ceiling. The low end is the throughput that the untested remainder of
-the path has carried, and a little more if no I/Os queued in it. If the remainder keeps its latency, throughput lies
-between two bounds. The lower is a closed loop over one queue with exponential service (mean value analysis, Reiser
-and Lavenberg 1980). The upper is the high end, which a queue with constant service reaches. A step whose throughput
-the known ceilings do not explain is not predicted: something else limits it.
+The high end of a prediction is the lowest known ceiling. Elements that are k times as fast give at most k times the
+present throughput. The low end is the throughput that the untested remainder of the path has carried, and a little
+more if no I/Os queued in it. If the remainder keeps its latency, throughput lies between two bounds. The lower is a
+closed loop over one queue with exponential service (mean value analysis, Reiser and Lavenberg 1980). The upper is the
+high end, which a queue with constant service reaches. A step whose throughput the known ceilings do not explain is
+not predicted: something else limits it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from math import inf
 
 from sanpath.diagnosis.model import Grade, Interval
 from sanpath.facts.facts import Facts
@@ -147,12 +149,7 @@ def predict(facts: Facts, judgements: Sequence[Judgement], judged: Judgement, ch
     is_raised = high >= min(c.ops_per_second[1] for c in before) * 0.999
     if is_raised:
         high = max(high, load.ops_per_second)
-    is_counted = all(c.in_flight is not None for c in before if c.entity in change.slots)
-    if replace(change, slots={}, in_flight=None) == UNCHANGED and is_counted:
-        # The throughput of a closed loop is concave: k times the I/Os give at most k times the throughput. It is not
-        # known how many I/Os a queue let through if its slots were not counted.
-        gain = _admitted(after, in_flight) / _admitted(before, load.in_flight_measured)
-        high = min(high, load.ops_per_second * max(1.0, gain))
+    high = min(high, load.ops_per_second * _most_gain(load, change, before, (after, in_flight)))
     likely = _likely(after, in_flight, r0, high)
     likely_low = likely[0] if likely is not None else high
     low = min(highest * _headroom(facts, load), max(min(highest, likely_low), (1 - _MODEL_ERROR) * likely_low))
@@ -175,6 +172,34 @@ def predict(facts: Facts, judgements: Sequence[Judgement], judged: Judgement, ch
         tuple(after),
         untested(facts, judgements, judged, change, high),
     )
+
+
+def _most_gain(
+    load: LoadFacts, change: Change, before: Sequence[Ceiling], after: tuple[Sequence[Ceiling], float]
+) -> float:
+    """Largest ratio of the throughput under a change to that as recorded, at least 1. Infinite: not known.
+
+    k times the I/Os in a closed loop, or devices that are k times as fast, give at most k times the throughput. All
+    devices k times as fast give exactly that, and the change makes only some of them faster. `after`: the ceilings
+    under the change, and the number of I/Os in flight.
+    """
+    ceilings, in_flight = after
+    is_counted = all(c.in_flight is not None for c in before if c.entity in change.slots)
+    if not is_counted or change.policies or change.lifted or change.evenly:
+        # It is not known how many I/Os a queue let through if its slots were not counted.
+        return inf
+    changed = {*change.speeds, *(entity for entity, _ in change.caps)}
+    # Ceilings have an error, and throughput repeats only to a few percent.
+    faster = [(1 + _MODEL_ERROR) * max(1.0, _raised(entity, before, ceilings)) for entity in changed]
+    more_in_flight = max(1.0, _admitted(ceilings, in_flight) / _admitted(before, load.in_flight_measured))
+    return max(faster, default=1.0) * more_in_flight
+
+
+def _raised(entity: str, before: Sequence[Ceiling], after: Sequence[Ceiling]) -> float:
+    """Largest ratio of the ceilings of an element under a change to those as recorded. Infinite: not known."""
+    lowest_before = min((c.ops_per_second[0] for c in before if c.entity == entity), default=0.0)
+    highest_after = max((c.ops_per_second[1] for c in after if c.entity == entity), default=inf)
+    return highest_after / lowest_before if lowest_before > 0 else inf
 
 
 def _is_of_one_machine(facts: Facts, load: LoadFacts, entity: str) -> bool:
@@ -227,7 +252,7 @@ def _as_measured(
 ) -> tuple[Interval, Interval | None]:
     """The prediction, bounded by the measured steps with fewer and with more I/Os in flight.
 
-    It applies if only the number in flight changes. Without steps on both sides, the prediction stays as it is.
+    It applies if only the number in flight changes. More I/Os give no less throughput, unless it fell before.
     """
     measured = sorted(
         (other_load.in_flight_measured, other_load.ops_per_second)
@@ -236,12 +261,20 @@ def _as_measured(
     )
     with_fewer = [ops for n, ops in measured if n <= in_flight]
     with_more = [ops for n, ops in measured if n >= in_flight]
-    if not with_fewer or not with_more:
-        return predicted, likely
-    low, high = sorted((with_fewer[-1], with_more[0]))
-    if likely is not None:
-        likely = min(max(likely[0], low), high), min(max(likely[1], low), high)
-    return (low, high), likely
+    if with_fewer and with_more:
+        low, high = sorted((with_fewer[-1], with_more[0]))
+        predicted = low, high
+    elif with_fewer and with_fewer[-1] >= (1 - _MODEL_ERROR) * max(with_fewer):
+        low, high = with_fewer[-1], inf
+    elif with_more:
+        low, high = 0.0, with_more[0]
+    else:
+        low, high = 0.0, inf
+    return _between(predicted, low, high), _between(likely, low, high) if likely is not None else None
+
+
+def _between(interval: Interval, low: float, high: float) -> Interval:
+    return min(max(interval[0], low), high), min(max(interval[1], low), high)
 
 
 def explaining(facts: Facts, judgements: Sequence[Judgement], judged: Judgement) -> Ceiling | None:
