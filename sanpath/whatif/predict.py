@@ -189,10 +189,9 @@ def _most_gain(
         # It is not known how many I/Os a queue let through if its slots were not counted.
         return inf
     changed = {*change.speeds, *(entity for entity, _ in change.caps)}
-    # Ceilings have an error, and throughput repeats only to a few percent.
-    faster = [(1 + _MODEL_ERROR) * max(1.0, _raised(entity, before, ceilings)) for entity in changed]
+    gain = max([0.0, *(_raised(entity, before, ceilings) - 1 for entity in changed)])
     more_in_flight = max(1.0, _admitted(ceilings, in_flight) / _admitted(before, load.in_flight_measured))
-    return max(faster, default=1.0) * more_in_flight
+    return (1 + (1 + _MODEL_ERROR) * gain) * more_in_flight
 
 
 def _raised(entity: str, before: Sequence[Ceiling], after: Sequence[Ceiling]) -> float:
