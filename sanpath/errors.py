@@ -5,6 +5,7 @@ SanpathError (1)
 │   └── ConfigError           with file, line and key
 │       └── ConfigMistakesError      several ConfigErrors
 ├── RecordingError (2)        a recording that cannot be read: newer format, not a recording
+├── InterruptedByUserError (130)     Ctrl-C, with what became of the work
 └── CollectorError            a source delivered nothing; never ends a run (see plugin/)
 
 Exit codes: section "Exit codes" of docs/output-contract.md.
@@ -78,6 +79,12 @@ class RecordingError(SanpathError):
     """The folder is not a recording, or was written by a newer sanpath."""
 
     exit_code = ExitCode.USAGE
+
+
+class InterruptedByUserError(SanpathError):
+    """Ctrl-C, or the end of the input at a question; the message says what became of the work."""
+
+    exit_code = ExitCode.INTERRUPTED
 
 
 class Failure(Enum):

@@ -29,7 +29,7 @@ from sanpath.cli.commands import (
 )
 from sanpath.cli.commands.import_results import import_file
 from sanpath.cli.commands.simulation import demo, lab
-from sanpath.errors import ConfigMistakesError, ExitCode, SanpathError
+from sanpath.errors import ConfigMistakesError, ExitCode, InterruptedByUserError, SanpathError
 
 app = typer.Typer(
     name="sanpath",
@@ -114,6 +114,12 @@ def _operating_system_words(error: OSError) -> str:
     return ": ".join(str(part) for part in (place, f"{problem[:1].lower()}{problem[1:]}; {remedy}") if part)
 
 
+def _print_interruption(message: str) -> None:
+    """A line of its own: the terminal has shown ^C, perhaps behind a question."""
+    start = "\n" if sys.stderr.isatty() else ""
+    print(f"{start}sanpath: {message}", file=sys.stderr)
+
+
 def main() -> None:
     """Entry point. A user's mistake, an operating system error, or another expected error is one line and an exit
     code, never a traceback."""
@@ -125,14 +131,16 @@ def main() -> None:
     except _WrongUsage as error:
         _print_wrong_usage(error)
         sys.exit(ExitCode.USAGE)
-    except typer.Abort:
+    except (typer.Abort, KeyboardInterrupt):
+        _print_interruption("interrupted")
         sys.exit(ExitCode.INTERRUPTED)
+    except InterruptedByUserError as error:
+        _print_interruption(str(error))
+        sys.exit(error.exit_code)
     except SanpathError as error:
         for mistake in error.mistakes if isinstance(error, ConfigMistakesError) else (error,):
             print(f"sanpath: {mistake}", file=sys.stderr)
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        sys.exit(ExitCode.INTERRUPTED)
     except BrokenPipeError:
         # The reader of our output has gone (`| head`): nothing can be printed.
         sys.stderr.close()

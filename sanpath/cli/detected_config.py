@@ -28,11 +28,12 @@ _MAX_LISTED = 6
 """Maximum addresses in a line."""
 
 
-def detected_config(hosts: Sequence[str], community: str) -> str:
+def detected_config(hosts: Sequence[str], community: str, new_secrets: list[str]) -> str:
     """Return the configuration, and print what was found and what was not.
 
     `hosts`: HOST or HOST:PORT of switches to contact once. `community`: a reference to the SNMP community; "":
-    public. Raises UsageError: there is nothing to write, or a host or reference is malformed.
+    public. `new_secrets`: references to the secrets that it stores are added. Raises UsageError: there is nothing to
+    write, or a host or reference is malformed.
     """
     secret = secret_from_reference(community, "--community") if community else SecretStr(_PUBLIC)
     named = [_host_and_port(host) for host in hosts]
@@ -50,7 +51,7 @@ def detected_config(hosts: Sequence[str], community: str) -> str:
             typer.echo(f"SNMP: {host}:{port} does not answer {described}; name another with --community env:NAME")
             continue
         typer.echo(f"SNMP: {host}:{port} is {printable(agent.name)}: {printable(agent.description)}")
-        sources.append(_switch(agent, community, {source["name"] for source in sources}))
+        sources.append(_switch(agent, community, {source["name"] for source in sources}, new_secrets))
     if not sources:
         raise UsageError("found nothing that sanpath can read, so nothing was written; name switches with --host")
     typer.echo("Arrays and hypervisors are not looked for: sanpath init --example has their keys")
@@ -79,7 +80,7 @@ def _host_and_port(text: str) -> tuple[str, int]:
     return host, int(port or _SNMP_PORT)
 
 
-def _switch(agent: Agent, community: str, taken: set[str]) -> dict[str, Any]:
+def _switch(agent: Agent, community: str, taken: set[str], new_secrets: list[str]) -> dict[str, Any]:
     """The keys of a source. Its name is that of the device, its address where that is no plain word or is taken."""
     name = agent.name.partition(".")[0]
     if not re.fullmatch(r"[A-Za-z0-9_-]{1,63}", name) or name in taken:
@@ -87,5 +88,5 @@ def _switch(agent: Agent, community: str, taken: set[str]) -> dict[str, Any]:
     source: dict[str, Any] = {"name": name, "collector": "snmp_switch", "host": agent.host}
     if agent.port != _SNMP_PORT:
         source["port"] = agent.port
-    source["community"] = community or store_in_file(name, "community", _PUBLIC)
+    source["community"] = community or store_in_file(name, "community", _PUBLIC, new_secrets)
     return source

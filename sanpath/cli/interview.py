@@ -32,12 +32,14 @@ _FIXED = ("name", "collector")
 
 
 class Interview:
-    """One interview. `into`: the file to write; paths in it are relative to its folder."""
+    """One interview. `into`: the file to write; paths in it are relative to its folder. `new_secrets`: references to
+    the secrets that it stores are added."""
 
-    def __init__(self, into: Path) -> None:
+    def __init__(self, into: Path, new_secrets: list[str]) -> None:
         self._into = into
         self._sources: list[dict[str, Any]] = []
         self._inventory: SourcedInventory = []
+        self._new_secrets = new_secrets
         self._specs = [s for s in map(registry.spec, registry.names()) if s.config is not None]
 
     def run(self) -> str:
@@ -84,6 +86,8 @@ class Interview:
                 self._sources.append(settings)
                 break
             if choice == "drop":
+                for value in settings.values():
+                    self._forget(value)
                 break
         for line in missing_switches(self._topology())[:_MAX_GAPS]:
             typer.echo(f"  still missing: {printable(line)}")
@@ -121,7 +125,8 @@ class Interview:
         before = settings.get(key.name)
         if key.type == SECRET:
             if before is None or typer.confirm(f"  change {key.name}?", default=True):
-                settings[key.name] = secrets.reference(settings["name"], key.name)
+                self._forget(before)
+                settings[key.name] = secrets.reference(settings["name"], key.name, self._new_secrets)
             return
         example = f", such as {key.example}" if key.example else ""
         optional = "" if key.required else f"{example}; Enter: {key.default or 'none'}"
@@ -145,6 +150,12 @@ class Interview:
             return False
         typer.echo(source_blocks(checks), nl=False)
         return checks[0].answers
+
+    def _forget(self, value: object) -> None:
+        """Remove a secret that this interview has stored, and that is not used."""
+        if isinstance(value, str) and value in self._new_secrets:
+            self._new_secrets.remove(value)
+            secrets.forget(value)
 
     def _topology(self) -> Topology:
         return resolve(self._inventory)

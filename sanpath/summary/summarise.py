@@ -179,7 +179,8 @@ def _gain(diagnosis: Diagnosis, first: PlanStep, step: StepResult | None, reliev
             then = f"; next limit: {readable(other)}" if allowed < doubled else ""
             return f"up to {iops(min(allowed, doubled))} with one more beside {each}{then}; not tested"
     if first.purpose == "test":
-        return "a result that can be trusted"
+        is_certain = diagnosis.verdict.grade == "A" and _makes_valid(diagnosis) is None
+        return "surer figures; the verdict has confidence A already" if is_certain else "a result that can be trusted"
     # A queue is predicted to hold nothing back, but the step of the plan sets a depth.
     if relieved is not None and first.purpose == "limit" and not (relieved.change.slots or first.relieves_idle_paths):
         return _predicted_gain(diagnosis, relieved, step)

@@ -228,7 +228,7 @@ def not_judged(diagnosis: Diagnosis) -> list[Finding]:
 
 PURPOSES = {
     "limit": "Relieves the limit",
-    "test": "Makes the test valid",
+    "test": "Makes the test more reliable",
     "risk": "Removes a risk; it does not limit this run",
     "open": "Removes a risk; whether it limits this run is not known",
 }

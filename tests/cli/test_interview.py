@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import pty
 import stat
+import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -14,7 +18,7 @@ from sanpath import registry
 from sanpath.cli import app
 from sanpath.cli.sessions.lab_process import serve_lab
 from sanpath.config import load_config
-from sanpath.errors import UsageError
+from sanpath.errors import InterruptedByUserError, UsageError
 
 SOURCES = [name for name in registry.names() if registry.spec(name).config is not None]
 
@@ -138,3 +142,68 @@ def test_a_secret_that_others_can_read_is_warned_of() -> None:
     assert "chmod 600 token" in warning
     Path("token").chmod(0o600)
     assert load_config(Path("sanpath.yaml")).warnings == ()
+
+
+@pytest.mark.parametrize("answered", [0, 1, 2, 5, 6])
+def test_an_interview_that_is_broken_off_leaves_nothing(answered: int, home: Path) -> None:
+    """At any question: no configuration, and no secret that none refers to."""
+    answers = ("snmp_switch", "sw1", "127.0.0.1", "", "a secret", "port=9", "timeout_seconds=1")
+    result = report(*answers[:answered])
+    assert isinstance(result.exception, InterruptedByUserError), result.output
+    assert result.exception.exit_code == 130
+    assert not Path("sanpath.yaml").exists()
+    assert not list(home.rglob("sw1*"))
+
+
+def test_ctrl_c_is_one_line(tmp_path: Path) -> None:
+    """On a terminal, behind a question."""
+    process, terminal = pty.fork()
+    if process == 0:
+        os.execv(sys.executable, [sys.executable, "-m", "sanpath", "init", "--into", str(tmp_path / "x.yaml")])
+    shown = b""
+    try:
+        while b"Enter: done" not in shown:
+            shown += os.read(terminal, 4096)
+        os.write(terminal, b"\x03")
+        with suppress(OSError):  # The terminal of a process that has ended.
+            while more := os.read(terminal, 4096):
+                shown += more
+    finally:
+        os.close(terminal)
+    assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 130
+    assert shown.decode().rpartition("Enter: done)")[2].splitlines() == [
+        ": ^C",
+        "sanpath: interrupted; nothing was written",
+    ]
+    assert not (tmp_path / "x.yaml").exists()
+
+
+def test_the_secret_of_another_configuration_stays_as_it_is(home: Path) -> None:
+    """Two SANs may each have a switch of this name."""
+    other = home / "sanpath" / "sw1-community"
+    other.parent.mkdir(parents=True)
+    other.write_text("of the other\n", encoding="utf-8")
+    other.chmod(0o600)
+    dead = ("snmp_switch", "sw1", "127.0.0.1", "", "mine", "port=9", "timeout_seconds=1", "", "keep", "", "")
+    result = report(*dead)
+    assert result.exit_code == 0, result.output
+    (source,) = yaml.safe_load(Path("sanpath.yaml").read_text(encoding="utf-8"))["sources"]
+    assert Path(source["community"].removeprefix("file:")).read_text(encoding="utf-8") == "mine\n"
+    assert other.read_text(encoding="utf-8") == "of the other\n"
+
+
+def test_the_same_secret_again_is_one_file(home: Path) -> None:
+    """A second configuration with the same switch."""
+    for file in ("one.yaml", "two.yaml"):
+        dead = ("snmp_switch", "sw1", "127.0.0.1", "", "mine", "port=9", "timeout_seconds=1", "", "keep", "", "")
+        answers = "".join(f"{answer}\n" for answer in dead)
+        result = CliRunner().invoke(app, ["init", "--ask", "--into", file], input=answers)
+        assert result.exit_code == 0, result.output
+    assert [file.name for file in (home / "sanpath").iterdir()] == ["sw1-community"]
+
+
+def test_a_folder_that_cannot_be_written_is_told_before_the_questions(tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["init", "--ask", "--into", str(tmp_path / "no" / "x.yaml")], input="")
+    assert isinstance(result.exception, UsageError)
+    assert "there is no such folder" in str(result.exception)
+    assert result.output == ""

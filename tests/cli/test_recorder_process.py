@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from sanpath.cli.sessions.live import Lines
 from sanpath.cli.sessions.recorder_process import record
 from sanpath.errors import UsageError
 from sanpath.recorder.control import STOP
 from sanpath.recorder.request import RunRequest
+from sanpath.rulebook.site.options import Choice
 
 _ECHO = """
 import sys
@@ -39,6 +41,17 @@ def test_what_was_pressed_before_the_run_began_is_not_lost(tmp_path: Path, monke
     code, interrupted = record(lambda: request, lambda: None, screen)
     assert (code, interrupted) == (0, True)
     assert received.read_text().splitlines() == [request.model_dump_json(), STOP]
+
+
+def test_a_recording_is_named_once_as_soon_as_it_exists(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Not before: a run that is refused makes none. Also of a run that is shorter than the time of its first line."""
+    lines = Lines(tmp_path / "a.sanpath", Choice())
+    lines.name_recording()
+    assert capsys.readouterr().err == ""
+    (tmp_path / "a.sanpath").mkdir()
+    lines.name_recording()
+    lines.name_recording()
+    assert capsys.readouterr().err == f"sanpath: recording {tmp_path / 'a.sanpath'}\n"
 
 
 def test_a_run_that_cannot_begin_ends_the_screen_and_says_why() -> None:

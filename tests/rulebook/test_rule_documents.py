@@ -41,6 +41,7 @@ def test_papers_of_a_rule_are_complete(rule: Rule) -> None:
     for fix in rule.fix:
         for text in (fix.platform, fix.scope, fix.verify, fix.undo):
             assert len(text) >= 3, (rule.id, fix.platform)
+        assert not re.match("The (previous|values?|number)", fix.undo), "say what to do: Restore the previous ..."
     assert {test.expect for test in rule.tests} == set(OUTCOMES)
     assert (ROOT / f"docs/rules/{rule.id}.md").exists()
 

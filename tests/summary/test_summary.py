@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sanpath.diagnosis.experiment import VerdictKind
-from sanpath.diagnosis.model import PlaneInFlight
+from sanpath.diagnosis.model import Grade, PlaneInFlight
 from sanpath.facts.table import WHOLE_RUN
 from sanpath.model import SourceEntity, SourceLink
 from sanpath.rulebook.model import Severity
@@ -203,6 +203,16 @@ def test_what_removes_a_risk_is_not_the_first_action_against_a_limit(kind: Verdi
     for plan in ((risk,), ()):
         changed = replace(found, plan=plan, verdict=replace(found.verdict, kind=kind, decide_with=None))
         assert (summary(changed, topology).action, summary(changed, topology).plan_step) == (action, None)
+
+
+@pytest.mark.parametrize(("grade", "is_trusted"), [("A", True), ("B", False), ("C", False)])
+def test_a_better_test_brings_trust_only_to_a_verdict_that_lacks_it(grade: Grade, is_trusted: bool) -> None:
+    found = diagnosed("rate_limited")
+    longer = replace(diagnosed("published").plan[0], purpose="test", gain_ops_per_second=None)
+    changed = replace(found, plan=(longer,), verdict=replace(found.verdict, grade=grade))
+    gain = summary(changed, resolve(recorded("rate_limited").inventory())).gain or ""
+    assert ("can be trusted" in gain) != is_trusted
+    assert ("confidence A" in gain) == is_trusted
 
 
 @pytest.mark.parametrize("name", sorted(STORIES))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -71,32 +72,64 @@ def init(
     """Write a sanpath.yaml: ask for the sources, or write an example to fill in. No file is overwritten."""
     import sys
 
-    from sanpath.errors import UsageError
+    from sanpath.errors import InterruptedByUserError, UsageError
 
     if (host or community) and not yes:
         raise UsageError("--host and --community are for init --yes; without it, init asks")
     if into.exists():
         raise UsageError(f"{into} is there already; name another file with --into")
+    if not os.access(into.parent, os.W_OK):
+        reason = "its folder is read-only" if into.parent.is_dir() else "there is no such folder"
+        raise UsageError(f"{into}: cannot be written: {reason}")
     if ask is None:
         ask = not collector and sys.stdin.isatty() and sys.stdout.isatty()
-    if yes:
-        from sanpath.cli.detected_config import detected_config
-
-        text, next_step = detected_config(host or [], community), "next: sanpath check"
-    elif ask:
-        from sanpath.cli.interview import Interview
-
-        text, next_step = Interview(into).run(), "next: sanpath check, then sanpath run -- COMMAND"
-    else:
-        text, next_step = example(collector or []), "fill it in, then run sanpath check"
+    new_secrets: list[str] = []
     try:
-        with into.open("x", encoding="utf-8") as file:
-            file.write(text)
+        if yes:
+            from sanpath.cli.detected_config import detected_config
+
+            text, next_step = detected_config(host or [], community, new_secrets), "next: sanpath check"
+        elif ask:
+            from sanpath.cli.interview import Interview
+
+            text, next_step = Interview(into, new_secrets).run(), "next: sanpath check, then sanpath run -- COMMAND"
+        else:
+            text, next_step = example(collector or []), "fill it in, then run sanpath check"
+        _write(text, into)
+    except BaseException as error:
+        _forget(new_secrets)
+        if isinstance(error, KeyboardInterrupt | typer.Abort):
+            raise InterruptedByUserError("interrupted; nothing was written") from error
+        raise
+    typer.echo(f"{into} written; {next_step}")
+
+
+def _write(text: str, into: Path) -> None:
+    """Write a new file as a whole, or nothing."""
+    from sanpath.errors import UsageError
+
+    try:
+        file = into.open("x", encoding="utf-8")
     except FileExistsError as error:
         raise UsageError(f"{into} is there already; name another file with --into") from error
     except OSError as error:
         raise UsageError(f"{into}: cannot be written: {error.strerror}") from error
-    typer.echo(f"{into} written; {next_step}")
+    try:
+        with file:
+            file.write(text)
+    except BaseException as error:
+        into.unlink()
+        if isinstance(error, OSError):
+            raise UsageError(f"{into}: cannot be written: {error.strerror}") from error
+        raise
+
+
+def _forget(new_secrets: list[str]) -> None:
+    """Remove stored secrets that no file refers to."""
+    from sanpath.cli import secrets
+
+    for reference in new_secrets:
+        secrets.forget(reference)
 
 
 def example(names: list[str]) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from sanpath.cli.sessions.child_process import environment, python
 from sanpath.extras import LIVE
-from sanpath.recording.storage.store import Location
+from sanpath.recording.storage.store import Location, store_at
 
 if TYPE_CHECKING:
     from sanpath.pulse.viewer import Viewer
@@ -67,6 +67,7 @@ class Lines:
         self._folder = folder
         self._command = python("sanpath.views.live.plain_lines", str(folder), *choice.arguments())
         self._process: subprocess.Popen[bytes] | None = None
+        self._named = False
 
     def __enter__(self) -> Lines:
         return self
@@ -76,10 +77,15 @@ class Lines:
             with self._process:
                 self._process.terminate()
 
-    def begin(self) -> None:
-        """Name the recording and start the process, if it is not running."""
-        if self._process is None:
+    def name_recording(self) -> None:
+        """Name the recording, once, as soon as it exists."""
+        if not self._named and store_at(self._folder).exists():
+            self._named = True
             print(f"sanpath: recording {self._folder}", file=sys.stderr)
+
+    def begin(self) -> None:
+        """Start the process, if it is not running."""
+        if self._process is None:
             self._process = subprocess.Popen(  # noqa: S603 - our own interpreter
                 self._command,
                 stdin=subprocess.PIPE,

@@ -25,6 +25,9 @@ from sanpath.recording.storage.store import Location, store_at
 PEERS_SECONDS = 15.0
 """How long to wait for other recorders: they check every few seconds whether the load has ended."""
 
+NAMED_SECONDS = 1.0
+"""How often to look whether the recording exists, and so whether to name it."""
+
 _ERROR_CHARACTERS = 300
 """The most that is repeated of a line of the load: a few lines of a terminal."""
 
@@ -57,6 +60,7 @@ class Session:
         self._make = request if callable(request) else None
         self._folder, self._form, self._fail_on, self._choice, self._plain = folder, form, fail_on, choice, plain
         self._metrics, self._hint, self._lines = metrics, hint, live.Lines(folder, choice)
+        self._lines_due: float | None = None
 
     @property
     def _request(self) -> RunRequest:
@@ -170,9 +174,13 @@ class Session:
         return partial(live.show, self._folder, self._choice, hint=self._hint)
 
     def _progress(self) -> None:
-        self._lines.begin()
-
-    def _progress_seconds(self) -> float:
         from sanpath.views.progress import every_seconds
 
-        return every_seconds(sys.stderr)
+        self._lines.name_recording()
+        if self._lines_due is None:
+            self._lines_due = time.monotonic() + every_seconds(sys.stderr)
+        elif time.monotonic() >= self._lines_due:
+            self._lines.begin()
+
+    def _progress_seconds(self) -> float:
+        return NAMED_SECONDS

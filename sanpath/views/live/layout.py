@@ -101,13 +101,16 @@ def cut(text: Text, width: int) -> Text:
     return copy
 
 
-def wrapped(label: str, content: str, width: int, style: str = "", indent: int = LABEL) -> list[Text]:
+def wrapped(
+    label: str, content: str, width: int, style: str = "", indent: int = LABEL, label_style: str = "dim"
+) -> list[Text]:
     """A text after its label, on as many lines as needed."""
     indent = indent if width >= NARROW else 0
     text = Text(printable(content), style)
     lines = list(text.wrap(_CONSOLE, max(1, width - indent))) if content else []
     heads = [label, *[""] * (len(lines) - 1)] if indent else [""] * len(lines)
-    return [line((f"{head:<{indent}}", "dim")).append_text(row) for head, row in zip(heads, lines, strict=False)]
+    labels = (line((f"{head:<{indent}}", label_style)) for head in heads)
+    return [before.append_text(row) for before, row in zip(labels, lines, strict=False)]
 
 
 def bullet(content: str, width: int) -> list[Text]:

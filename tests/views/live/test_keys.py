@@ -92,9 +92,9 @@ def test_letters_that_are_typed_are_no_keys() -> None:
 def test_the_next_and_the_step_before_are_one_key_away() -> None:
     async def scene() -> None:
         async with showing(snapshot()) as shown:
-            assert "BOTTLENECK  step t16" in await shown.press("b")
-            assert "BOTTLENECK  step t16" in await shown.press("b")
-            assert "BOTTLENECK  step t64" in await shown.press("n")
+            assert "BOTTLENECK step t16" in await shown.press("b")
+            assert "BOTTLENECK step t16" in await shown.press("b")
+            assert "BOTTLENECK step t64" in await shown.press("n")
 
     play(scene)
 

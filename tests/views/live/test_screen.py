@@ -9,6 +9,8 @@ import pytest
 from rich.cells import cell_len
 
 from sanpath.diagnosis.model import Diagnosis
+from sanpath.views.live.cursor import Cursor, Tab
+from sanpath.views.live.pages.lists import HELP, page
 from tests.views.live.made import ARRAY_LINK, HOST_LINK, diagnosis, failed, snapshot, step
 from tests.views.live.screen import play, showing
 
@@ -27,7 +29,7 @@ def test_a_small_terminal_has_verdict_reason_law_budget_history_elements_sources
             text = shown.text()
         assert "RUNNING 1:00" in text
         assert "step t64" in text
-        assert "BOTTLENECK  step t64, grade A, 9 windows" in text
+        assert "BOTTLENECK step t64, confidence A, 9 windows" in text
         assert "esx7/vmhba2 - sw1/fc1/7 and sw1/fc1/1 - fa1/CT0.FC0, read" in text
         assert "81.9 ms = 512 outstanding / 6,250 IOPS" in text
         assert "415.2 MB/s counted of 425.0 MB/s = 97.7 %" in text
@@ -124,9 +126,9 @@ def test_a_step_can_be_chosen_and_left_again() -> None:
     async def scene() -> None:
         async with showing(snapshot()) as shown:
             chosen = await shown.press("s", "up", "s")
-            assert "BOTTLENECK  step t16" in chosen
+            assert "BOTTLENECK step t16" in chosen
             assert "20.5 ms = 128 outstanding" in chosen
-            assert "BOTTLENECK  step t64" in await shown.press("escape")
+            assert "BOTTLENECK step t64" in await shown.press("escape")
 
     play(scene)
 
@@ -253,7 +255,7 @@ def test_a_doubt_that_passes_changes_nothing() -> None:
 def test_the_first_windows_are_a_question_and_no_verdict() -> None:
     async def scene() -> None:
         async with showing(snapshot(diagnosis(step(windows=2)))) as shown:
-            assert "BOTTLENECK?  step t64, grade A, 2 windows, 4 are needed" in shown.text()
+            assert "BOTTLENECK? step t64, confidence A, 2 windows, 4 are needed" in shown.text()
 
     play(scene)
 
@@ -264,7 +266,7 @@ def test_a_step_in_its_ramp_does_not_replace_the_last_verdict() -> None:
     async def scene() -> None:
         async with showing(snapshot(ramp)) as shown:
             assert "RUNNING 1:00  step t100  0:40  MEASURING 2 of 4 windows" in shown.text()
-            assert "BOTTLENECK  step t64" in shown.text()
+            assert "BOTTLENECK step t64" in shown.text()
 
     play(scene)
 
@@ -276,7 +278,7 @@ def test_a_finished_recording_shows_the_step_that_the_verdict_is_of_and_asks_no_
     async def scene() -> None:
         async with showing(snapshot(done, ended=True), snapshot(at=99)) as shown:
             assert "ENDED after 1:00" in shown.text()
-            assert "BOTTLENECK  step t16" in shown.text()
+            assert "BOTTLENECK step t16" in shown.text()
             shown.film.wanted.release()
             await shown.pilot.pause(0.3)
             assert shown.film.given == 1
@@ -363,3 +365,15 @@ def test_both_directions_at_once_obey_one_law() -> None:
             assert HOST_LINK.partition(":")[2].replace("--", " - ") in text
 
     play(scene)
+
+
+def test_every_word_of_the_help_is_read_on_eighty_columns_and_on_ten() -> None:
+    """On 80 columns a line each; on a narrow terminal the rest of a line is below it."""
+    assert max(len(word) for word, _ in HELP) + 1 + max(len(meaning) for _, meaning in HELP) <= 80
+    for width in (10, 39, 60):
+        lines = page(snapshot(), None, Cursor(tab=Tab.help), width, 500)
+        assert max(line.cell_len for line in lines) <= width
+        text = " ".join(" ".join(line.plain for line in lines).split())
+        for _, meaning in HELP:
+            assert meaning in text or width == 10
+        assert "\u2026" not in text

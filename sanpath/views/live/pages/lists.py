@@ -11,7 +11,7 @@ from rich.text import Text
 from sanpath.units import counted
 from sanpath.views import words
 from sanpath.views.live.cursor import Cursor, Tab
-from sanpath.views.live.layout import ROLE_LABELS, cut, line, title, wrapped
+from sanpath.views.live.layout import NARROW, ROLE_LABELS, line, title, wrapped
 from sanpath.views.live.pages.overview import sources, steps
 from sanpath.views.live.pages.path import path
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 HELP = (
     ("q", "leave the view; the run goes on, with plain lines"),
-    ("Ctrl-C", "end the run; pressed twice: at once. `sanpath watch` only closes its view"),
+    ("Ctrl-C", "end the run; twice: at once. `sanpath watch` only closes its view"),
     ("p", "hold the screen still; the recording goes on"),
     ("m", 'add a note of what you just changed, such as "changed to RR"'),
     ("t", "the path from load to media; up and down go along it"),
@@ -36,16 +36,17 @@ HELP = (
     ("Esc", "back to the overview of the newest step, without a filter"),
     ("mouse", "click a key below, turn the wheel; with Shift the terminal selects"),
     ("", ""),
-    ("grade", "how certain: of 100 verdicts with A, 97 or more are right; with B, 85"),
+    ("confidence", "of 100 verdicts with A, 97 or more are right; with B, 85"),
     ("windows", "complete intervals of the slowest source within the step"),
-    ("R", "latency = outstanding I/Os / IOPS (Little's law), which holds in any test"),
-    ("colours", "red limits or is saturated, yellow is busy or in doubt, green free or cleared"),
+    ("R", "latency = outstanding I/Os / IOPS (Little's law), true in any test"),
+    ("colours", "red: limits, saturated; yellow: busy, in doubt; green: free, cleared"),
     ("now", "by the newest samples; percentiles since the step began"),
     ("judged", "when the verdict was judged; CHANGED and a bell: it is new"),
     ("caused by", "a queue that is full because of an element below it"),
     ("cleared", "what did not limit, as far as it was tested"),
     ("LATE", "a source whose answer is overdue: what it shows may be old"),
 )
+_WORD = max(len(word) for word, _ in HELP) + 1
 
 
 def page(snapshot: Snapshot, verdict: ShownVerdict | None, cursor: Cursor, width: int, height: int) -> list[Text]:
@@ -111,4 +112,7 @@ def _sources(diagnosis: Diagnosis, snapshot: Snapshot, width: int) -> Iterator[T
 
 def _help(width: int) -> Iterator[Text]:
     for word, meaning in HELP:
-        yield cut(line((f"{word:<9}", "bold"), meaning), width)
+        if width < NARROW:
+            yield from wrapped("", f"{word} {meaning}".strip(), width) or [Text()]
+        else:
+            yield from wrapped(word, meaning, width, indent=_WORD, label_style="bold") or [Text()]

@@ -34,7 +34,7 @@ def headline(debounced: DebouncedVerdict, verdict: ShownVerdict, now: Now, at_se
     windows = counted(verdict.step.windows_used, "window")
     if not measured:
         windows += f", {JUDGED_WINDOWS} are needed"
-    text = line(word, f"  step {verdict.step.name}, grade {step_verdict.grade}, {windows}")
+    text = line(word, f" step {verdict.step.name}, confidence {step_verdict.grade}, {windows}")
     if now.changed:
         text.append_text(line("  ", ("CHANGED", "bold reverse")))
     if debounced.candidate is not None:
