@@ -6,7 +6,7 @@ import contextlib
 import errno
 import gc
 import sys
-from typing import Annotated, cast
+from typing import Annotated, NoReturn, cast
 
 import typer
 
@@ -114,10 +114,15 @@ def _operating_system_words(error: OSError) -> str:
     return ": ".join(str(part) for part in (place, f"{problem[:1].lower()}{problem[1:]}; {remedy}") if part)
 
 
-def _print_interruption(message: str) -> None:
-    """A line of its own: the terminal has shown ^C, perhaps behind a question."""
+_DUCKDB_INTERRUPTED = "Query interrupted"
+"""DuckDB's RuntimeError after Ctrl-C during a query."""
+
+
+def _exit_interrupted(message: str) -> NoReturn:
+    """Exit after Ctrl-C. The message is a line of its own: the terminal has shown ^C, perhaps behind a question."""
     start = "\n" if sys.stderr.isatty() else ""
     print(f"{start}sanpath: {message}", file=sys.stderr)
+    sys.exit(ExitCode.INTERRUPTED)
 
 
 def main() -> None:
@@ -132,11 +137,13 @@ def main() -> None:
         _print_wrong_usage(error)
         sys.exit(ExitCode.USAGE)
     except (typer.Abort, KeyboardInterrupt):
-        _print_interruption("interrupted")
-        sys.exit(ExitCode.INTERRUPTED)
+        _exit_interrupted("interrupted")
     except InterruptedByUserError as error:
-        _print_interruption(str(error))
-        sys.exit(error.exit_code)
+        _exit_interrupted(str(error))
+    except RuntimeError as error:
+        if str(error) != _DUCKDB_INTERRUPTED:
+            raise
+        _exit_interrupted("interrupted")
     except SanpathError as error:
         for mistake in error.mistakes if isinstance(error, ConfigMistakesError) else (error,):
             print(f"sanpath: {mistake}", file=sys.stderr)

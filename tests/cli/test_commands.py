@@ -6,10 +6,13 @@ import errno
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
+import duckdb
 import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
@@ -92,6 +95,7 @@ def test_a_folder_among_the_collectors_is_listed_without_another_edit(tmp_path: 
         (["run", "--load", "fio"], ["--load names the reader of a load command"]),
         (["run", "--load", "snmp_switch", "--", "true"], ["snmp_switch does not read the output of load commands"]),
         (["run", "--", "fio", "--client=h1", "job.fio"], ["fio --client gives nothing before its end"]),
+        (["run", "--", "fio", "-"], ["a load has no standard input", "fio job.fio"]),
         (["rules", "show", "qqq"], ["no rule is called 'qqq'", "sanpath rules list"]),
         (["rules", "test", "nowhere"], ["nowhere: no such file or folder"]),
         (["rules", "list", "--rules", "nowhere"], ["nowhere: no such file or folder"]),
@@ -265,3 +269,38 @@ def test_a_group_without_a_command_prints_its_help(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert done.stderr.startswith("Usage:")
     assert "list" in done.stderr
+
+
+def test_ctrl_c_while_the_command_starts_is_no_traceback() -> None:
+    """Its modules are loaded then; Python would report where it was."""
+    process = subprocess.Popen(
+        [sys.executable, "-X", "importtime", "-m", "sanpath", "--version"], stderr=subprocess.PIPE, text=True
+    )
+    assert process.stderr is not None
+    with process, process.stderr as loaded:
+        next(line for line in loaded if "typer" in line)
+        process.send_signal(signal.SIGINT)
+        assert "Traceback" not in loaded.read()
+    assert process.returncode == -signal.SIGINT
+
+
+@pytest.mark.parametrize("raised", [KeyboardInterrupt(), RuntimeError("Query interrupted")])
+def test_ctrl_c_is_one_line_also_in_a_query(
+    raised: BaseException, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """DuckDB raises an error of its own for it."""
+
+    def command(*_: object, **__: object) -> None:
+        raise raised
+
+    monkeypatch.setattr("sanpath.cli.app", command)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 130
+    assert capsys.readouterr().err == "sanpath: interrupted\n"
+
+
+def test_duckdb_says_what_is_taken_for_ctrl_c() -> None:
+    threading.Timer(0.3, signal.raise_signal, [signal.SIGINT]).start()
+    with duckdb.connect() as connection, pytest.raises(RuntimeError, match=r"^Query interrupted$"):
+        connection.execute("SELECT count(*) FROM range(1000000) a, range(1000000) b").fetchall()

@@ -38,11 +38,13 @@ class FioLoad(LoadReader):
     def wrap(cls, argv: Sequence[str]) -> WrappedCommand:
         """Adds a JSON status every second to the formats that the user wants.
 
-        Raises UsageError for `fio --client`, which prints nothing before its end.
+        Raises UsageError for `fio --client`, which prints nothing before its end, and for jobs from standard input.
         """
         arguments = list(argv)
         if _option_value(arguments, "client") is not None:
             raise UsageError("fio --client gives nothing before its end; start fio on the host that does the I/O")
+        if {"-", "/dev/stdin"} & set(arguments[1:]):
+            raise UsageError("a load has no standard input; write the jobs of fio into a file, as in: fio job.fio")
         formats = _option_value(arguments, "output-format") or ("terse" if "--minimal" in arguments else "")
         if not {"json", "json+"} & set(formats.split(",")):
             arguments.append(f"--output-format={formats},json" if formats else "--output-format=json")
