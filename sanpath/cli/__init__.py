@@ -6,7 +6,7 @@ import contextlib
 import errno
 import gc
 import sys
-from typing import Annotated, NoReturn, cast
+from typing import Annotated, cast
 
 import typer
 
@@ -118,13 +118,6 @@ _DUCKDB_INTERRUPTED = "Query interrupted"
 """DuckDB's RuntimeError after Ctrl-C during a query."""
 
 
-def _exit_interrupted(message: str) -> NoReturn:
-    """Exit after Ctrl-C. The message is a line of its own: the terminal has shown ^C, perhaps behind a question."""
-    start = "\n" if sys.stderr.isatty() else ""
-    print(f"{start}sanpath: {message}", file=sys.stderr)
-    sys.exit(ExitCode.INTERRUPTED)
-
-
 def main() -> None:
     """Entry point. A user's mistake, an operating system error, or another expected error is one line and an exit
     code, never a traceback."""
@@ -137,13 +130,15 @@ def main() -> None:
         _print_wrong_usage(error)
         sys.exit(ExitCode.USAGE)
     except (typer.Abort, KeyboardInterrupt):
-        _exit_interrupted("interrupted")
+        sys.exit(ExitCode.INTERRUPTED)
     except InterruptedByUserError as error:
-        _exit_interrupted(str(error))
+        start = "\n" if sys.stderr.isatty() else ""  # A terminal shows ^C behind the question.
+        print(f"{start}sanpath: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
     except RuntimeError as error:
         if str(error) != _DUCKDB_INTERRUPTED:
             raise
-        _exit_interrupted("interrupted")
+        sys.exit(ExitCode.INTERRUPTED)
     except SanpathError as error:
         for mistake in error.mistakes if isinstance(error, ConfigMistakesError) else (error,):
             print(f"sanpath: {mistake}", file=sys.stderr)
