@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -29,7 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     serving.add_argument("--address", default="127.0.0.1", help="of this machine, where it is served")
     arguments = parser.parse_args(argv)
     if arguments.command == "list" and arguments.scenario is None:
-        print(_listed(list(builtin_scenarios()), arguments.json))
+        _print_list(list(builtin_scenarios()), arguments.json)
         return 0
     try:
         drawn = draw_by_name(arguments.scenario)
@@ -41,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"sanpath: {arguments.scenario}: {problem}", file=sys.stderr)
         return 2
     if arguments.command == "list":
-        print(_listed([scenario], arguments.json))
+        _print_list([scenario], arguments.json)
         return 0
     from sanpath_lab.serve import serve
 
@@ -57,11 +58,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _listed(scenarios: Sequence[Scenario], as_json: bool) -> str:
+def _print_list(scenarios: Sequence[Scenario], as_json: bool) -> None:
     if as_json:
         documents = [{"name": s.name, "title": s.title, "truth": s.truth.model_dump(mode="json")} for s in scenarios]
-        return json.dumps(documents, indent=2)
-    return "\n".join(f"{s.name}: {s.title}\n    truth: {s.truth}" for s in scenarios)
+        text = json.dumps(documents, indent=2)
+    else:
+        text = "\n".join(f"{s.name}: {s.title}\n    truth: {s.truth}" for s in scenarios)
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        # The reader has gone (`| head`). Python must not try again at its exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

@@ -116,6 +116,8 @@ def _operating_system_words(error: OSError) -> str:
 
 _DUCKDB_INTERRUPTED = "Query interrupted"
 """DuckDB's RuntimeError after Ctrl-C during a query."""
+_NO_HOME = "Could not determine home directory."
+"""pathlib's RuntimeError for an account without one, as in a container with a number for a user."""
 
 
 def main() -> None:
@@ -136,9 +138,12 @@ def main() -> None:
         print(f"{start}sanpath: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
     except RuntimeError as error:
-        if str(error) != _DUCKDB_INTERRUPTED:
+        if str(error) == _DUCKDB_INTERRUPTED:
+            sys.exit(ExitCode.INTERRUPTED)
+        if str(error) != _NO_HOME:
             raise
-        sys.exit(ExitCode.INTERRUPTED)
+        print("sanpath: this account has no home directory; set HOME to a folder", file=sys.stderr)
+        sys.exit(ExitCode.USAGE)
     except SanpathError as error:
         for mistake in error.mistakes if isinstance(error, ConfigMistakesError) else (error,):
             print(f"sanpath: {mistake}", file=sys.stderr)

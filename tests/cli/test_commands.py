@@ -20,6 +20,7 @@ from typer.testing import CliRunner
 import sanpath as sanpath_package
 from sanpath import __version__
 from sanpath.cli import app, main
+from sanpath.cli.secrets import store_in_file
 from sanpath.cli.sessions.child_process import environment
 from sanpath.errors import command as written
 from sanpath.recording.format import layout
@@ -193,6 +194,17 @@ def test_an_output_that_is_full_is_one_line(words: list[str]) -> None:
     assert done.stderr == f"sanpath: the output: no space left on device; {remedy}\n"
 
 
+@pytest.mark.parametrize("words", [["rules", "list"], ["lab", "list"], ["rules", "show", "link-full"]])
+def test_an_output_whose_reader_has_gone_is_silent(words: list[str]) -> None:
+    """As in `sanpath lab list | head -1`."""
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    arguments = [sys.executable, "-m", "sanpath", *words]
+    done = subprocess.run(arguments, env=environment(), stdout=write_end, stderr=subprocess.PIPE, check=False)
+    os.close(write_end)
+    assert done.stderr == b""
+
+
 def test_a_recording_that_cannot_be_written_to_is_one_line(tmp_path: Path) -> None:
     layout.create(tmp_path / "a.sanpath")
     (tmp_path / "a.sanpath" / "writers").write_text("in the way")
@@ -298,6 +310,19 @@ def test_ctrl_c_is_no_traceback_also_in_a_query(
         main()
     assert ended.value.code == 130
     assert capsys.readouterr().err == ""
+
+
+def test_an_account_without_a_home_directory_is_told_what_to_set(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A container may run as a user of whom it knows only the number."""
+    monkeypatch.setattr("os.path.expanduser", lambda path: path)
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    monkeypatch.setattr("sanpath.cli.app", lambda **_: store_in_file("sw1", "community", "secret", []))
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    assert capsys.readouterr().err == "sanpath: this account has no home directory; set HOME to a folder\n"
 
 
 def test_duckdb_says_what_is_taken_for_ctrl_c() -> None:

@@ -171,10 +171,8 @@ def test_ctrl_c_is_one_line(tmp_path: Path) -> None:
     finally:
         os.close(terminal)
     assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 130
-    assert shown.decode().rpartition("Enter: done)")[2].splitlines() == [
-        ": ^C",
-        "sanpath: interrupted; nothing was written",
-    ]
+    assert shown.decode().splitlines()[-1] == "sanpath: interrupted; nothing was written"
+    assert b"Traceback" not in shown
     assert not (tmp_path / "x.yaml").exists()
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -137,3 +139,12 @@ def test_a_run_into_a_store_brings_the_loads_output_there(tmp_path: Path) -> Non
         timeout=120,
     )
     assert json.loads(again.stdout)["run"]["id"] == Recording(url).manifest.run_id
+
+
+def test_a_full_disk_is_named_by_the_recording_on_it(tmp_path: Path) -> None:
+    """The system does not name the file of a failed write."""
+    store = store_at(tmp_path / "r.sanpath")
+    with pytest.raises(OSError, match="No space left") as failed, store.writing("manifest.json"):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    assert failed.value.filename == str(tmp_path / "r.sanpath")
+    assert not list((tmp_path / "r.sanpath").glob("manifest*"))

@@ -238,8 +238,10 @@ class LocalStore:
             yield str(partial)
             self._protect(partial)
             partial.replace(path)
-        except BaseException:
+        except BaseException as error:
             partial.unlink(missing_ok=True)  # On a full disk a partial file only wastes space.
+            if isinstance(error, OSError) and error.filename is None:
+                error.filename = str(self._root)  # A failed write does not name its file.
             raise
 
     def roots(self) -> tuple[str, ...]:

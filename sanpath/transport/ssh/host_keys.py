@@ -27,12 +27,12 @@ class HostKeys:
         self._known_hosts = asyncssh.import_known_hosts("")
         self._host, self._shown = name, ""
         self._host_is_known = False
-        for file in (path,) if path is not None else (_USER.expanduser(), _SYSTEM):
+        for file in (path,) if path is not None else (_USER, _SYSTEM):
             try:
-                lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
-            except OSError as error:
+                lines = file.expanduser().read_text(encoding="utf-8", errors="replace").splitlines()
+            except (OSError, RuntimeError) as error:  # RuntimeError: the account has no home directory.
                 if path is not None:
-                    message = f"known_hosts {path}: {error.strerror}"
+                    message = f"known_hosts {path}: {getattr(error, 'strerror', error)}"
                     raise CollectorError(Failure.MISCONFIGURED, message) from error
                 continue
             for line in lines:
