@@ -67,6 +67,11 @@ def printable(text: str) -> str:
     return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
 
 
+def printable_lines(text: str) -> str:
+    """Return a text of several lines with all other control characters replaced."""
+    return "\n".join(printable(line) for line in text.split("\n"))
+
+
 def _masked_line(line: str) -> str:
     for pattern in _PATTERNS:
         line = pattern.sub(lambda match: match[1] + "*" * len(match[2]), line)

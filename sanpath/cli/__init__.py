@@ -30,6 +30,7 @@ from sanpath.cli.commands import (
 from sanpath.cli.commands.import_results import import_file
 from sanpath.cli.commands.simulation import demo, lab
 from sanpath.errors import ConfigMistakesError, ExitCode, InterruptedByUserError, SanpathError
+from sanpath.masking import printable_lines
 
 app = typer.Typer(
     name="sanpath",
@@ -146,14 +147,14 @@ def main() -> None:
         sys.exit(ExitCode.USAGE)
     except SanpathError as error:
         for mistake in error.mistakes if isinstance(error, ConfigMistakesError) else (error,):
-            print(f"sanpath: {mistake}", file=sys.stderr)
+            print(f"sanpath: {printable_lines(str(mistake))}", file=sys.stderr)
         sys.exit(error.exit_code)
     except BrokenPipeError:
         # The reader of our output has gone (`| head`): nothing can be printed.
         sys.stderr.close()
         sys.exit(0)
     except OSError as error:
-        print(f"sanpath: {_operating_system_words(error)}", file=sys.stderr)
+        print(f"sanpath: {printable_lines(_operating_system_words(error))}", file=sys.stderr)
         try:
             sys.stdout.flush()
         except OSError:  # Python would try again at its exit, and report that.

@@ -205,6 +205,22 @@ def test_an_output_whose_reader_has_gone_is_silent(words: list[str]) -> None:
     assert done.stderr == b""
 
 
+def test_names_of_files_do_not_reach_the_terminal_as_they_are(tmp_path: Path) -> None:
+    """Whoever packed them has chosen them: an escape sequence could set the title, or colour what follows."""
+    name = "a\x1b]0;title\x07\x1b[31m.csv"
+    (tmp_path / name).write_text("entity,quantity,value,source\narray:fa1,price,1 EUR,offer\n", encoding="utf-8")
+    taken = sanpath("import", name, "--into", "a.sanpath", cwd=tmp_path)
+    assert (taken.returncode, "figures" in taken.stdout) == (0, True), taken.stderr
+    (tmp_path / name).write_text("nothing", encoding="utf-8")
+    refused = sanpath("import", name, "--into", "b.sanpath", cwd=tmp_path)
+    assert refused.returncode == 2
+    (tmp_path / "a.sanpath" / "events" / f"{name}.parquet").write_text("foreign", encoding="utf-8")
+    redacted = sanpath("redact", "a.sanpath", "c.sanpath", cwd=tmp_path)
+    assert redacted.stdout.count("left out: ") == 2, "the foreign file, and the file that was imported"
+    for done in (taken, refused, redacted):
+        assert not re.search("[\x1b\x07]", done.stdout + done.stderr)
+
+
 def test_a_recording_that_cannot_be_written_to_is_one_line(tmp_path: Path) -> None:
     layout.create(tmp_path / "a.sanpath")
     (tmp_path / "a.sanpath" / "writers").write_text("in the way")

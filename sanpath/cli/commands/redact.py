@@ -27,6 +27,7 @@ def redact(
     """Copy a recording with its names, addresses and serial numbers replaced, to be sent to others."""
     from sanpath.cli.output import diagnosis_of
     from sanpath.errors import SanpathError
+    from sanpath.masking import printable
     from sanpath.recording.redaction.redact import redact as write_redacted
 
     original = diagnosis_of(recording)
@@ -35,9 +36,9 @@ def redact(
         _write(key, redacted.pseudonyms.key())
     copied = diagnosis_of(out)
     for name in redacted.left_out:
-        typer.echo(f"left out: {name}")
+        typer.echo(f"left out: {printable(name)}")
     for name in redacted.altered:
-        typer.echo(f"changed after it was written, which the copy reports as well: {name}")
+        typer.echo(f"changed after it was written, which the copy reports as well: {printable(name)}")
     if _limits(original.verdict, redacted) != _limits(copied.verdict, None):
         raise SanpathError(f"{out}: the copy has another verdict than {recording}: please report this")
     count = len(redacted.pseudonyms.key())

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from sanpath.masking import printable
 from sanpath.units import first_of, percent_rounded
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ class Progress:
     """A line on a terminal with the share read so far and the remaining time, for long imports."""
 
     def __init__(self, *files: Path) -> None:
-        self._names = first_of([file.name for file in files], _MAX_NAMES)
+        self._names = printable(first_of([file.name for file in files], _MAX_NAMES))
         self._size = sum(file.stat().st_size for file in files)
         self._began = self._printed_at = time.monotonic()
 

@@ -119,7 +119,7 @@ def redact(source: Location, target: Location) -> Redacted:
         raise RecordingError(f"{source}: cannot be copied: {str(error).splitlines()[0]}") from error
     finally:
         connection.close()
-    return Redacted(pseudonyms, sorted([*left_out, *_loads(store)]), sorted(changed))
+    return Redacted(pseudonyms, sorted([*left_out, *_outputs(store)]), sorted(changed))
 
 
 def _documents(store: Store) -> tuple[dict[str, Header], dict[str, Ending], list[str]]:
@@ -138,9 +138,11 @@ def _documents(store: Store) -> tuple[dict[str, Header], dict[str, Ending], list
     return headers, endings, damaged
 
 
-def _loads(store: Store) -> Iterator[str]:
-    for folder in store.list("load"):
-        yield from (f"load/{folder}/{name}" for name in store.list(f"load/{folder}"))
+def _outputs(store: Store) -> Iterator[str]:
+    """Yield what load generators and other tools wrote."""
+    for kind in ("load", "imports"):
+        for folder in store.list(kind):
+            yield from (f"{kind}/{folder}/{name}" for name in store.list(f"{kind}/{folder}"))
 
 
 def _segments(

@@ -10,6 +10,7 @@ import typer
 
 from sanpath.cli.sessions.import_progress import Progress
 from sanpath.errors import UsageError, command
+from sanpath.masking import printable_lines
 from sanpath.model import SourceEntity, SourceLink
 from sanpath.recorder.importing.files.archive import unpack_archives
 from sanpath.recorder.importing.importer import ImportRequest, group_by_run, import_file
@@ -66,9 +67,9 @@ class FileImports:
             for position, (file, *parts) in enumerate(group_by_run(files, self._reader, uncounted)):
                 report = reports.get(file)
                 if isinstance(report, DuplicateReport):
-                    typer.echo(f"{file.name}: of the same run as {report.kept.name}: not counted")
+                    _print(f"{file.name}: of the same run as {report.kept.name}: not counted")
                 elif (recorded := find_recorded_report(self._folder, file, self._reader, self._host)) is not None:
-                    typer.echo(f"{file.name}: {recorded.remark}")
+                    _print(f"{file.name}: {recorded.remark}")
                 else:
                     request = self._request(file, parts, report, settings.get(file, ()), follows_file=position > 0)
                     self._import(request, archives.get(file))
@@ -114,7 +115,7 @@ class FileImports:
             return
         self._imported_archives.add(archive)
         self._sources.setdefault((request.file.parent, imported.collector), imported.source)
-        typer.echo(progress.summary(imported))
+        _print(progress.summary(imported))
 
     def _report_refusals(self) -> None:
         """Print which files were refused, and the next command. Raises the first refusal.
@@ -131,12 +132,17 @@ class FileImports:
             each = "each " if len(names) > 1 else ""
             refusal = f"{first_of(names, _MAX_NAMES)}: {each}{reason}" if names else reason
             if archive is not None and archive in self._imported_archives:
-                typer.echo(f"{archive.name}: not imported: {refusal}")
+                _print(f"{archive.name}: not imported: {refusal}")
             else:
                 errors.append(UsageError(refusal))
         if self._sources or not errors:
             typer.echo(command("diagnose", self._folder), err=True)
         for error in errors[1:]:
-            typer.echo(f"not imported: {error}", err=True)
+            _print(f"not imported: {error}", err=True)
         if errors:
             raise errors[0]
+
+
+def _print(text: str, err: bool = False) -> None:
+    """Print lines with names of files, which others may have chosen."""
+    typer.echo(printable_lines(text), err=err)
