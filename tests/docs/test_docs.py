@@ -69,6 +69,12 @@ def test_every_link_leads_somewhere(name: str) -> None:
             assert anchor in anchors(str(file.relative_to(ROOT))), f"{name}: {target}"
 
 
+@pytest.mark.parametrize("name", tracked())
+def test_no_table_is_folded_into_a_sentence(name: str) -> None:
+    """Whoever fills the lines of a document anew must leave its tables alone."""
+    assert not [token.content for token in inline(name) if re.search(r"\|[ :]*-{3,}[ :]*\|", token.content)]
+
+
 def test_every_document_is_reached_from_the_first_page_or_that_of_the_documents() -> None:
     reached, waiting = set(), ["README.md", "docs/README.md", "CONTRIBUTING.md", "ARCHITECTURE.md"]
     while waiting:

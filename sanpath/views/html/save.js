@@ -5,8 +5,8 @@ const saving = (data) => {
   const cell = (value) => {
     if (value == null) return "";
     if (typeof value === "number") return String(value);
-    const text = /^[=+\-@\t]/.test(value) ? `'${value}` : value;
-    return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+    const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
   const csv = (rows) => `${rows.map((row) => row.map(cell).join(",")).join("\r\n")}\r\n`;
 
