@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
 import ssl
 from collections.abc import Mapping
 from hmac import compare_digest
@@ -83,8 +84,7 @@ class HttpSession:
         except ProtocolError as error:
             raise CollectorError(Failure.UNREACHABLE, f"{self._server} {error}") from error
         except OSError as error:
-            reason = error.strerror or str(error) or type(error).__name__
-            raise CollectorError(Failure.UNREACHABLE, f"{self._server}: {reason}") from error
+            raise CollectorError(Failure.UNREACHABLE, f"{self._server}: {_connection_failure(error)}") from error
         except ValueError:  # without its text and cause, which may quote a secret
             mistake = f"{self._server}: an address, path or header that cannot be sent"
             raise CollectorError(Failure.MISCONFIGURED, mistake) from None
@@ -219,6 +219,15 @@ class HttpSession:
             f"the certificate of {self._server} is not trusted by {trusted} ({reason or 'verification failed'}): "
             "set ca_file to the PEM of the authority that signed it",
         )
+
+
+def _connection_failure(error: OSError) -> str:
+    """The reason in the words of the system: asyncio's contain calls and addresses."""
+    if (error.errno or 0) > 0:
+        return os.strerror(error.errno or 0)
+    if str(error).startswith("Multiple exceptions"):
+        return "no connection to any of its addresses"
+    return error.strerror or str(error) or type(error).__name__
 
 
 def _tls_failure(error: ssl.SSLError) -> str:

@@ -116,7 +116,7 @@ def _document(body: bytes) -> dict[str, Any]:
     try:
         document = read_json(body)
     except ValueError as error:
-        raise CollectorError(Failure.UNREADABLE, "not JSON", excerpt(body)) from error
+        raise CollectorError(Failure.UNREADABLE, "the answer is not JSON", excerpt(body)) from error
     if not isinstance(document, dict) or document.get("status") != "success":
         raise CollectorError(Failure.UNREADABLE, "not an answer of the Prometheus API", excerpt(body))
     return document

@@ -255,7 +255,7 @@ def test_a_doubt_that_passes_changes_nothing() -> None:
 def test_the_first_windows_are_a_question_and_no_verdict() -> None:
     async def scene() -> None:
         async with showing(snapshot(diagnosis(step(windows=2)))) as shown:
-            assert "BOTTLENECK? step t64, confidence A, 2 windows, 4 are needed" in shown.text()
+            assert "BOTTLENECK? step t64, confidence A, 2 of 4 windows" in shown.text()
 
     play(scene)
 

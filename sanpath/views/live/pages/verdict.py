@@ -31,9 +31,8 @@ def headline(debounced: DebouncedVerdict, verdict: ShownVerdict, now: Now, at_se
     word = (words.KINDS[step_verdict.kind] if measured else f"{words.KINDS[step_verdict.kind]}?", style)
     if width < NARROW:
         return cut(line(word), width)
-    windows = counted(verdict.step.windows_used, "window")
-    if not measured:
-        windows += f", {JUDGED_WINDOWS} are needed"
+    used = verdict.step.windows_used
+    windows = counted(used, "window") if measured else f"{used} of {JUDGED_WINDOWS} windows"
     text = line(word, f" step {verdict.step.name}, confidence {step_verdict.grade}, {windows}")
     if now.changed:
         text.append_text(line("  ", ("CHANGED", "bold reverse")))
