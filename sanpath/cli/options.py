@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
+import contextlib
+import itertools
 import time
 from enum import StrEnum
 from pathlib import Path
@@ -123,8 +126,26 @@ def choice(rules: Path | None, config: Path | None, policy: PolicyOf | None) -> 
 
 def new_recording(into: Location | None) -> Location:
     """The recording to write; by default a new folder named after the time. Absolute: another process opens it."""
-    folder = into or Path(time.strftime("%Y%m%d-%H%M%S.sanpath"))
+    folder = into or _new_folder(time.strftime("%Y%m%d-%H%M%S"))
     return folder.absolute() if isinstance(folder, Path) else folder
+
+
+def _new_folder(name: str) -> Path:
+    """Make a folder that no other run has: two may begin in the same second. It is removed if nothing is recorded."""
+    for number in itertools.count(1):
+        folder = Path(f"{name}.sanpath" if number == 1 else f"{name}-{number}.sanpath").absolute()
+        try:
+            folder.mkdir(mode=0o700)
+        except FileExistsError:
+            continue
+        break
+    atexit.register(_remove_if_empty, folder)
+    return folder
+
+
+def _remove_if_empty(folder: Path) -> None:
+    with contextlib.suppress(OSError):
+        folder.rmdir()
 
 
 def split_names(text: str) -> tuple[str, ...]:

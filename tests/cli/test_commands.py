@@ -20,6 +20,7 @@ from typer.testing import CliRunner
 import sanpath as sanpath_package
 from sanpath import __version__
 from sanpath.cli import app, main
+from sanpath.cli.options import new_recording
 from sanpath.cli.secrets import store_in_file
 from sanpath.cli.sessions.child_process import environment
 from sanpath.errors import command as written
@@ -345,3 +346,17 @@ def test_duckdb_says_what_is_taken_for_ctrl_c() -> None:
     threading.Timer(0.3, signal.raise_signal, [signal.SIGINT]).start()
     with duckdb.connect() as connection, pytest.raises(RuntimeError, match=r"^Query interrupted$"):
         connection.execute("SELECT count(*) FROM range(1000000) a, range(1000000) b").fetchall()
+
+
+def test_two_runs_of_one_second_are_two_recordings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As of two lines of a crontab: in one recording they would be judged as one test."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("time.strftime", lambda _form: "20260131-140000")
+    assert new_recording(None) == tmp_path / "20260131-140000.sanpath"
+    assert new_recording(None) == tmp_path / "20260131-140000-2.sanpath"
+
+
+def test_a_run_that_is_refused_leaves_no_folder(tmp_path: Path) -> None:
+    refused = sanpath("run", "--", "no-such-program", cwd=tmp_path)
+    assert refused.returncode == 2
+    assert list(tmp_path.iterdir()) == []

@@ -50,6 +50,9 @@ def test_a_recording_is_named_once_as_soon_as_it_exists(tmp_path: Path, capsys: 
     assert capsys.readouterr().err == ""
     (tmp_path / "a.sanpath").mkdir()
     lines.name_recording()
+    assert capsys.readouterr().err == ""
+    (tmp_path / "a.sanpath" / "manifest.json").touch()
+    lines.name_recording()
     lines.name_recording()
     assert capsys.readouterr().err == f"sanpath: recording {tmp_path / 'a.sanpath'}\n"
 

@@ -79,7 +79,7 @@ class Lines:
 
     def name_recording(self) -> None:
         """Name the recording, once, as soon as it exists."""
-        if not self._named and store_at(self._folder).exists():
+        if not self._named and store_at(self._folder).list(""):
             self._named = True
             print(f"sanpath: recording {self._folder}", file=sys.stderr)
 
