@@ -192,6 +192,9 @@ def mistake(error: Any, model: type[Section], sections: Mapping[str, type[Sectio
         return unknown_key(str(key), list((sections[str(above[0])] if above else model).model_fields))
     if error["type"] == "missing":
         return "is required"
+    if error["type"] == "model_type":
+        section = sections.get(str(error["loc"][-1]), model)
+        return f"needs keys of its own below it: {', '.join(section.model_fields)}"
     return str(error["msg"]).removeprefix("Value error, ")
 
 

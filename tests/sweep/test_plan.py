@@ -22,6 +22,12 @@ MISTAKES = {
     "bad YAML": ("matrix: [\n", 2, "", "not valid YAML"),
     "unknown key": (GOOD + "second: 3\n", 4, "second", "did you mean seconds?"),
     "unknown key inside": (GOOD + "  in_fligt: 1\n", 4, "matrix.in_fligt", "did you mean in_flight?"),
+    "no keys in target": (
+        "target: /dev/sdb\nmatrix: {in_flight: 1}\n",
+        1,
+        "target",
+        "keys of its own below it: filename",
+    ),
     "no target": ("matrix: {in_flight: 1}\n", 1, "target", "is required"),
     "no in_flight": ("target: {filename: /dev/sdb}\nmatrix: {threads: 1}\n", 2, "matrix.in_flight", "is required"),
     "two kinds of target": (

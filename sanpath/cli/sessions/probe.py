@@ -63,6 +63,7 @@ class ProbeSession(Session):
 
     def _progress(self) -> None:
         """Order the next step when one is recorded; cut the running one short if it disturbs others."""
+        self._lines.name_recording()
         if self._awaited is None:
             return
         try:

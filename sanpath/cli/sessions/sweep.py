@@ -94,6 +94,7 @@ class SweepSession(Session):
 
     def _progress(self) -> None:
         """Print a line if something has changed."""
+        self._lines.name_recording()
         now = _progress_of(self._request.folder, self._plan)
         line = f"{len(now.done)} of {counted(len(self._steps), 'step')} done"
         if running := self._names.get(now.running or ""):
