@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import itertools
 import time
+from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
@@ -124,28 +124,29 @@ def choice(rules: Path | None, config: Path | None, policy: PolicyOf | None) -> 
     return Choice(rules, config, next((name for name in POLICIES if name == policy), None))
 
 
-def new_recording(into: Location | None) -> Location:
-    """The recording to write; by default a new folder named after the time. Absolute: another process opens it."""
-    folder = into or _new_folder(time.strftime("%Y%m%d-%H%M%S"))
-    return folder.absolute() if isinstance(folder, Path) else folder
+@contextlib.contextmanager
+def new_recording(into: Location | None) -> Iterator[Location]:
+    """The recording to write; by default a new folder named after the time, which is removed if nothing is recorded.
+    Absolute: another process opens it."""
+    if into is not None:
+        yield into.absolute() if isinstance(into, Path) else into
+        return
+    folder = _new_folder(time.strftime("%Y%m%d-%H%M%S"))
+    try:
+        yield folder
+    finally:
+        with contextlib.suppress(OSError):  # It is not empty.
+            folder.rmdir()
 
 
 def _new_folder(name: str) -> Path:
-    """Make a folder that no other run has: two may begin in the same second. It is removed if nothing is recorded."""
+    """Make a folder that no other run has: two may begin in the same second."""
     for number in itertools.count(1):
         folder = Path(f"{name}.sanpath" if number == 1 else f"{name}-{number}.sanpath").absolute()
-        try:
+        with contextlib.suppress(FileExistsError):
             folder.mkdir(mode=0o700)
-        except FileExistsError:
-            continue
-        break
-    atexit.register(_remove_if_empty, folder)
+            break
     return folder
-
-
-def _remove_if_empty(folder: Path) -> None:
-    with contextlib.suppress(OSError):
-        folder.rmdir()
 
 
 def split_names(text: str) -> tuple[str, ...]:

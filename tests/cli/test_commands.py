@@ -352,8 +352,11 @@ def test_two_runs_of_one_second_are_two_recordings(tmp_path: Path, monkeypatch: 
     """As of two lines of a crontab: in one recording they would be judged as one test."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("time.strftime", lambda _form: "20260131-140000")
-    assert new_recording(None) == tmp_path / "20260131-140000.sanpath"
-    assert new_recording(None) == tmp_path / "20260131-140000-2.sanpath"
+    with new_recording(None) as first, new_recording(None) as second:
+        assert first == tmp_path / "20260131-140000.sanpath"
+        assert second == tmp_path / "20260131-140000-2.sanpath"
+        (second / "manifest.json").touch()
+    assert list(tmp_path.iterdir()) == [second], "what holds no recording is removed"
 
 
 def test_a_run_that_is_refused_leaves_no_folder(tmp_path: Path) -> None:

@@ -139,10 +139,9 @@ def probe(
     sweep = SweepRequest(
         plan=plan.sweep_plan(allow_writes), file=str(begin), by_order=True, idle_seconds=plan.guard.baseline_seconds
     )
-    request = RunRequest(
-        folder=new_recording(into), config=config, only_sources=split_names(only_sources), sweep=sweep
-    )
-    raise typer.Exit(ProbeSession(request, plan, search, form, fail_on, chosen).run())
+    with new_recording(into) as folder:
+        request = RunRequest(folder=folder, config=config, only_sources=split_names(only_sources), sweep=sweep)
+        raise typer.Exit(ProbeSession(request, plan, search, form, fail_on, chosen).run())
 
 
 def _plan(

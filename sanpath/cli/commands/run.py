@@ -88,16 +88,17 @@ def run(
         raise UsageError("--load names the reader of a load command; add the command after --")
     if not load and on:
         raise UsageError("--on names the hosts of a load command; add the command after --")
-    request = RunRequest(
-        folder=new_recording(into),
-        config=config,
-        load=tuple(load or ()),
-        load_reader=reader,
-        for_seconds=seconds,
-        only_sources=split_names(only_sources),
-        on=split_names(on),
-        keep_seconds=retention_seconds(keep) if keep else None,
-        writer=writer,
-    )
-    chosen = choice(rules, config, policy)
-    raise typer.Exit(Session(request.folder, request, form, fail_on, chosen, plain, metrics).run())
+    with new_recording(into) as folder:
+        request = RunRequest(
+            folder=folder,
+            config=config,
+            load=tuple(load or ()),
+            load_reader=reader,
+            for_seconds=seconds,
+            only_sources=split_names(only_sources),
+            on=split_names(on),
+            keep_seconds=retention_seconds(keep) if keep else None,
+            writer=writer,
+        )
+        chosen = choice(rules, config, policy)
+        raise typer.Exit(Session(folder, request, form, fail_on, chosen, plain, metrics).run())

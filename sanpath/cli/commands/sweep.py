@@ -62,15 +62,15 @@ def sweep(
         typer.echo("\n".join(_command_lines(plan)))
         return
     refuse_missing_target(plan, str(plan_file))
-    folder = new_recording(into)
-    progress = recorded_progress(folder, plan)
-    request = RunRequest(
-        folder=folder,
-        config=config,
-        only_sources=split_names(only_sources),
-        sweep=SweepRequest(plan=plan, file=str(plan_file), done=tuple(progress.done), cut=tuple(progress.cut)),
-    )
-    raise typer.Exit(SweepSession(request, form, fail_on, choice(rules, config, policy), plain, metrics).run())
+    with new_recording(into) as folder:
+        progress = recorded_progress(folder, plan)
+        request = RunRequest(
+            folder=folder,
+            config=config,
+            only_sources=split_names(only_sources),
+            sweep=SweepRequest(plan=plan, file=str(plan_file), done=tuple(progress.done), cut=tuple(progress.cut)),
+        )
+        raise typer.Exit(SweepSession(request, form, fail_on, choice(rules, config, policy), plain, metrics).run())
 
 
 def _command_lines(plan: Plan) -> Iterator[str]:
