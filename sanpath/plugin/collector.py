@@ -47,6 +47,9 @@ class Collector(ABC, Generic[C]):
     open_seconds: ClassVar[float] = 10.0
     """How long `open` may wait without data; longer if a poll may take longer."""
 
+    delay_seconds: ClassVar[float] = 0.0
+    """How long after its interval a sample may become available. The run ends with a poll so long after its load."""
+
     def __init__(self, config: C) -> None:
         self.config = config
 

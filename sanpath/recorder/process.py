@@ -49,9 +49,10 @@ from sanpath.sweep.plan import LOCAL
 FIRST_POLL_SECONDS = 12.0
 """How long the load waits for the first poll of every source, so that the idle state is recorded."""
 LINGER_SECONDS = 3.0
-"""How long the sources are polled after the load: an array reports the last second with a delay.
+"""How long the sources are polled after the load, at least: an array reports the last second with a delay.
 
-A source whose next poll is due later is polled once more at the end.
+Longer if the samples of a source are later (`Collector.delay_seconds`). A source whose next poll is due later is
+polled once more at the end.
 """
 END_SECONDS = 4.0
 """How long a poll may continue when the run ends. Then it is cancelled, and has CLOSE_SECONDS to log out."""
@@ -217,9 +218,13 @@ class Recorder:
             exit_code, ended_by_us = await self._loads.run(request.load, self._stop, request.for_seconds)
             code = None if ended_by_us else exit_code
         if sources:
-            for source in sources:
-                source.ask_after_us = self._clock.now_us()
-            await either(self._stop.wait(), sleep(LINGER_SECONDS))
+            now_us = self._clock.now_us()
+            delays = {source.name: source.load_ended(now_us) for source in sources}
+            seconds = max(LINGER_SECONDS, *delays.values())
+            if late := [name for name, delay in delays.items() if delay > LINGER_SECONDS]:
+                text = f"sanpath: reading the last samples of {', '.join(late)} for {seconds:.0f} s; Ctrl-C ends that"
+                print(text, file=sys.stderr, flush=True)
+            await either(self._stop.wait(), sleep(seconds))
         return code
 
     def _create_source(self, config: SourceConfig) -> Source:

@@ -154,7 +154,8 @@ def record(
         started = clock.now_us()
         await asyncio.sleep(seconds)
         for source in sources:
-            source.ask_after_us = None if load_ends is None else started + round(load_ends * SECOND)
+            if load_ends is not None:
+                source.load_ended(started + round(load_ends * SECOND))
         stop.set()
         await asyncio.wait(running)
         await sink.flush()

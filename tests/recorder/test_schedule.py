@@ -109,6 +109,16 @@ def test_who_has_not_been_asked_since_the_load_ended_is_asked_once_more(
     assert polls == 3 or found[-1] == pytest.approx(73, abs=7.5)
 
 
+@pytest.mark.parametrize(("delay_seconds", "polls"), [(0.0, 3), (10.0, 4)], ids=["in time", "late samples"])
+def test_the_last_poll_is_late_enough_for_the_last_samples(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, delay_seconds: float, polls: int
+) -> None:
+    """Asked at 60 s and a little: after the load has ended at 58 s, but not 10 s after, as a sample may take."""
+    monkeypatch.setattr(Scripted, "delay_seconds", delay_seconds)
+    found = record(tmp_path, 73, every_seconds=30, load_ends=58, coarse=answers)
+    assert len(found.seconds("coarse")) == polls
+
+
 def test_who_does_not_answer_is_not_asked_once_more(tmp_path: Path) -> None:
     found = record(tmp_path, 73, every_seconds=30, load_ends=70, gone=fails(Failure.UNREACHABLE))
     assert max(found.seconds("gone")) < 70

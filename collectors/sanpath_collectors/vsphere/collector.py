@@ -37,6 +37,7 @@ from sanpath_collectors.vsphere.properties.inventory import (
     Machine,
     select_inventory,
 )
+from sanpath_collectors.vsphere.tables import SAMPLE_SECONDS
 from sanpath_collectors.vsphere.vsan_source import VsanSource
 
 _LATE_US = 60_000_000
@@ -49,6 +50,8 @@ class Vsphere(Collector[VsphereConfig]):
     """A vCenter or an ESXi host, in one session."""
 
     runs_in: ClassVar[Literal["loop", "thread"]] = "thread"
+    delay_seconds: ClassVar[float] = float(SAMPLE_SECONDS)
+    """A sample is usually available one interval after its end. Without the last one, a step of a minute has two."""
 
     def __init__(self, config: VsphereConfig) -> None:
         super().__init__(config)

@@ -39,9 +39,8 @@ NewContext = Callable[[Cost], Context]
 class Source:
     """Runs one collector. `blocking`: it runs in a separate thread, because its SDK blocks.
 
-    `polled` is set after the first poll. `busy_since`: start of the current poll; None between polls. `ask_after_us`:
-    a source whose last poll is older is polled once more when it stops; None: no source is. Failures of the collector
-    never stop or delay another source.
+    `polled` is set after the first poll. `busy_since`: start of the current poll; None between polls. Failures of the
+    collector never stop or delay another source.
     """
 
     def __init__(
@@ -62,7 +61,8 @@ class Source:
         self._given_up = self._has_answered = False
         self.polled = threading.Event()
         self.busy_since: int | None = None
-        self.ask_after_us: int | None = None
+        self._complete_from_us: int | None = None
+        """From when on a poll reports all of the load; None: the load has not ended."""
         self._asked_us = 0
 
     async def run(self, start_us: int, stop: asyncio.Event) -> None:
@@ -74,6 +74,16 @@ class Source:
             await self._poll_until(stop, start_us)
         finally:
             await self._close()
+
+    def load_ended(self, now_us: int) -> float:
+        """Note that the load has ended. Returns the seconds until a poll reports all of it.
+
+        When the source stops, it is polled once more if its last poll was before that.
+        """
+        is_polled = not (self._given_up or self._failures)
+        delay_seconds = self._collector.delay_seconds if is_polled else 0.0
+        self._complete_from_us = now_us + round(delay_seconds * 1e6)
+        return delay_seconds
 
     async def _poll_until(self, stop: asyncio.Event, start_us: int) -> None:
         every_us = round(self._config.every_seconds * 1e6)
@@ -87,8 +97,8 @@ class Source:
             self.polled.set()
             number = self._next_number(start_us, every_us, number)
         if (
-            self.ask_after_us is not None
-            and self._asked_us < self.ask_after_us
+            self._complete_from_us is not None
+            and self._asked_us < self._complete_from_us
             and not (self._given_up or self._failures)
         ):
             await self._poll_once(self._clock.now_us())
