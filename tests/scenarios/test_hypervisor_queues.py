@@ -31,6 +31,7 @@ LUN = Table(
     ),
     plane="device",
 )
+HBA = Table("hba", (Column("in_flight"), Column("queue_depth"), Column("queued")))
 VDISK = Table(
     "vdisk",
     tuple(
@@ -50,7 +51,8 @@ class EsxQueue(San):
     `at_vdisk`: step → latency of its virtual disk in seconds; `depth`: of the LUN's queue, None: not told; `others`:
     step → I/Os of other virtual machines on the LUN for one of the test; `lun`: attributes of the LUN; `neighbour`:
     another virtual machine has a disk on it; `sioc`: step → what Storage I/O Control leaves of its slots; `qavg`:
-    step → QAVG in milliseconds; `controller`: type of the virtual disk's SCSI controller, None: not told."""
+    step → QAVG in milliseconds; `controller`: type of the virtual disk's SCSI controller, None: not told; `adapter`:
+    step → outstanding and queued I/Os of the initiator port, which has 16 slots."""
 
     milliseconds: dict[str, tuple[int, int]] = field(default_factory=dict)
     at_vdisk: dict[str, float] = field(default_factory=dict)
@@ -61,14 +63,17 @@ class EsxQueue(San):
     sioc: dict[str, int] = field(default_factory=dict)
     qavg: dict[str, int] = field(default_factory=dict)
     controller: str | None = None
+    adapter: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def _configuration(self, out: RecordingBuilder) -> None:
         San._configuration(self, out)
-        out.source("vc", "vsphere", LUN, VDISK)
+        out.source("vc", "vsphere", LUN, VDISK, HBA)
         lun, disk = ("lun", f"esx7/{NAA}"), ("vdisk", "sqlvm1/Hard disk 2")
         out.entity("vc", "host", "esx7", ids={"name": ("esx7",)}, attributes={"os": "VMware ESXi 7.0.3 build-1"})
         out.entity("vc", *lun, ids={"naa": (NAA,)}, attributes=self.lun)
         out.link("vc", "attached_to", (lun, ("host", "esx7")))
+        if self.adapter:
+            out.entity("vc", "hba", f"esx7/{HOST_PORT.device}", ids={"wwpn": (HOST_PORT.wwpn,)})
         controller: dict[str, Scalar] = {} if self.controller is None else {"controller_type": self.controller}
         out.entity("vc", *disk, ids={"name": (disk[1],)}, attributes=controller)
         out.link("vc", "attached_to", (disk, ("vm", "sqlvm1")))
@@ -97,6 +102,10 @@ class EsxQueue(San):
             if now in self.sioc:
                 result["sioc_queue_depth"] = self.sioc[now]
             out.samples("vc", LUN, at, {f"esx7/{NAA}": result})
+            if now in self.adapter:
+                outstanding, queued = self.adapter[now]
+                values = {"in_flight": outstanding, "queue_depth": 16, "queued": queued}
+                out.samples("vc", HBA, at, {f"esx7/{HOST_PORT.device}": values})
             if self.at_vdisk:
                 out.samples("vc", VDISK, at, {disk[1]: self._at_vdisk(at)})
 
@@ -335,6 +344,24 @@ def test_what_esxi_holds_back_above_free_slots_does_not_wait_for_them(tmp_path: 
     assert found.suspects[0].entity == "host:esx7"
     assert DEVICE in [suspect.entity for suspect in found.suspects]
     assert (found.grade, DEVICE in [b.entity for b in found.bottlenecks]) == ("C", False)
+
+
+def test_an_adapter_that_counts_the_ios_that_wait_for_it_limits(tmp_path: Path) -> None:
+    """16 of 64 slots of the LUN are in use, and all 16 of its adapter. 64 - 16 = 48 I/Os wait, 2,000 IOPS x 24 ms. If
+    the adapter counts these 48, they do not wait in anything unread; if it counts none, that is likely."""
+    likelihoods = {}
+    for queued in (0, 24, 48):
+        folder = tmp_path / str(queued)
+        found = sixteen_of_64_slots(folder, qavg={"t8": 0, "t64": 24}, adapter={"t8": (8, 0), "t64": (16, queued)})
+        likelihoods[queued] = {suspect.entity: suspect.probability for suspect in found.verdict.suspects}
+    adapter, host = (
+        [likelihoods[queued].get(entity, 0.0) for queued in (0, 24, 48)]
+        for entity in (f"hba:esx7/{HOST_PORT.device}", "host:esx7")
+    )
+    assert adapter == sorted(adapter)
+    assert host == sorted(host, reverse=True)
+    assert adapter[2] > 0.8
+    assert [bottleneck.entity for bottleneck in found.verdict.bottlenecks] == [f"hba:esx7/{HOST_PORT.device}"]
 
 
 def test_storage_io_control_leaves_fewer_slots_in_its_step(tmp_path: Path) -> None:

@@ -31,8 +31,8 @@ from sanpath.verdict.places.segments import segments_alone
 from sanpath.verdict.places.table import PlaceTable
 
 _ADAPTER_PRIOR = -2.0
-"""Log-odds of an initiator's queue: drivers admit a thousand I/Os or more per adapter, and some dozens per LUN.
-sanpath's own choice, 1 to 7."""
+"""Log-odds of an initiator's queue that does not count the I/Os that wait for it: drivers admit a thousand I/Os or
+more per adapter, and some dozens per LUN. sanpath's own choice, 1 to 7."""
 _FULL_ABOVE_PRIOR = -1.0
 """Log-odds that a wait between the clocks of host and array is in an unread queue that is full because of what is
 below it, before the I/Os below are counted: sanpath's own choice, 1 to 3."""
@@ -70,6 +70,7 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
     # A network card has no queue of its own; software initiators queue in the block layer.
     attributes = {port: table.facts.topology.entities[port].attributes for port in ports}
     unread = [port for port in ports if attributes[port].get("technology") != "ethernet"]
+    prior = _ADAPTER_PRIOR
     if rows:
         row = max(rows, key=lambda row: number(row, "queue_filled_ratio"))
         words = f"{count(number(row, 'in_flight'))} of {count(number(row, 'queue_depth'))} of its slots are in use"
@@ -77,6 +78,8 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
         # I/Os that wait for a slot of the adapter wait in the kernel, above the device's clock.
         explains |= table.indices("host_queue")
         slots = ()
+        # Waiting I/Os that the adapters count themselves are not in an unread queue.
+        prior *= 1 - min(1.0, sum(number(row, "queued") for row in rows) / max(1.0, _waiting(table, explains)))
     elif unread:
         words, weight, entity = "how many I/Os the initiator lets through was not read", 0.0, unread[0]
         below = explains
@@ -90,7 +93,16 @@ def claims(table: PlaceTable) -> Iterator[Claim]:
                 slots = (least, *other_steps_evidence(table, segment.queue), *waiting)
     else:
         return
-    yield _unread_claim(table, "hba", entity, explains, (Evidence(words, weight), *slots), _ADAPTER_PRIOR)
+    yield _unread_claim(table, "hba", entity, explains, (Evidence(words, weight), *slots), prior)
+
+
+def _waiting(table: PlaceTable, indices: frozenset[int]) -> float:
+    """Mean number of I/Os of both directions that wait in some segments."""
+    kinds = {table.segments[index].kind for index in indices}
+    return sum(
+        each.load.ops_per_second * sum(segment.wait[1] for segment in each.segments if segment.kind in kinds)
+        for each in (table, *table.opposite_direction)
+    )
 
 
 def full_above_array(table: PlaceTable) -> tuple[frozenset[int], float, float]:
