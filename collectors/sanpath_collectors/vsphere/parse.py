@@ -24,6 +24,9 @@ from sanpath_collectors.vsphere.tables import GROUPS, SAMPLE_SECONDS
 
 _NS = "{urn:vim25}"
 _SAMPLE_US = SAMPLE_SECONDS * 1_000_000
+_SET_BACK_US = 10 * _SAMPLE_US
+"""How much older than an earlier sample the newest one of a reply is if its clock was set back. A reply that the
+server had kept is younger: it holds the last six samples (performance.py)."""
 _TABLES = {group.table.kind: group.table for group in GROUPS.values()}
 
 Value = int | float | None
@@ -66,7 +69,7 @@ class Samples:
     """Yields each sample once, and integrates the values of the intervals to counters.
 
     A counter of an entity begins at zero with the first interval that has a value. It begins again at zero after an
-    interval without a value, because the activity in that interval is unknown.
+    interval without a value, because the activity in that interval is unknown, and after the clock was set back.
     """
 
     plan: Plan
@@ -83,6 +86,9 @@ class Samples:
         """Yield the new samples. `object_name`: display name of the managed object."""
         times = sample_times(answer.times)
         previous_us = self._newest.get(answer.moid)
+        if previous_us is not None and times and max(times) < previous_us - _SET_BACK_US:
+            previous_us = None
+            self._sums.pop(answer.moid, None)
         new = sorted((time, index) for index, time in enumerate(times) if previous_us is None or time > previous_us)
         if not new:
             return

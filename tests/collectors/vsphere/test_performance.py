@@ -69,6 +69,18 @@ def test_a_lun_counts_what_it_did_and_tells_where_its_io_waited(ask: Ask) -> Non
     assert row["sioc_active_ratio"] == pytest.approx(0.25)
 
 
+@pytest.mark.parametrize(("second", "known"), [(1000, [980, 1000, 0, 20, 40]), (160, [140, 160])])
+def test_a_clock_that_is_set_back_loses_no_later_samples(ask: Ask, second: int, known: list[float]) -> None:
+    """From 1,000 s to 20 s; a host that was ahead of its time was set right. A reply that is 140 s old is only late:
+    its samples were read before."""
+    values: dict[str, list[object]] = {"disk_numberRead": [1000]}
+    steps: list[tuple[list[int], dict[str, list[object]]]] = [([at], values) for at in (second, 20, 40)]
+    vcenter = site()
+    rows = ask(vcenter, polls=3, change=advancing(vcenter, steps)).rows("lun", LUN_ID)
+    assert at(rows) == known
+    assert grown(rows, "ops_read_total")[-1] == 1000
+
+
 def test_an_adapter_a_path_a_disk_and_the_processors_are_told_of(ask: Ask) -> None:
     vcenter = site()
     values: dict[str, list[object]] = {
