@@ -173,7 +173,8 @@ def _bottleneck(diagnosis: Diagnosis, topology: Topology, first: Bottleneck, ste
 
 def _in_turn(diagnosis: Diagnosis, first: Bottleneck) -> str:
     """Paths that are used one at a time, with the links of the host and their use."""
-    ends = [link.removeprefix("link:").partition("--")[0] for link in first.coincident]
+    # A link that no switch reports is named by its initiator port.
+    ends = [link.partition(":")[2].partition("--")[0] for link in first.coincident]
     hosts = {end.partition("/")[0] for end in ends if "/" in end}
     uses = [use_of(diagnosis, link, first.direction) for link in first.coincident]
     ratios = [use.utilisation for use in uses if use is not None and use.utilisation is not None]

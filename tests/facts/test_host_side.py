@@ -112,12 +112,13 @@ def test_links_that_nobody_counts_are_known_not_to_be_counted(tmp_path: Path) ->
     [
         ({"protocol": "NVMe/FC", "driver": "qlnativefc"}, True, "qlnativefc"),
         ({"protocol": "iSCSI", "driver": "iscsi_vmk"}, False, "iscsi_vmk"),
-        ({}, None, None),
+        ({}, False, None),
     ],
 )
 def test_a_device_of_esxi_is_told_by_the_adapters_of_its_paths(
     tmp_path: Path, hba: dict[str, Scalar], nvme: bool | None, driver: str | None
 ) -> None:
+    """Where they do not say it, its identifier of NAA is one of SCSI."""
     counted = {"lun": {"in_flight": 30, "queue_depth": 32}}
     found = row(compute(over_first_path(tmp_path, counted=counted, hba=hba)), "device", DEVICE)
     assert (found["nvme"], found["driver"]) == (nvme, driver)

@@ -45,3 +45,17 @@ def test_no_command_of_dm_multipath_for_nvme(rule: Rule) -> None:
     assert not [command for fix in fixes for command in fix.commands if command.startswith("multipath")]
     fixes = remedy.applicable_remedies(rule.fix, [], {"platform": "linux", "nvme": False})
     assert not [command for fix in fixes for command in fix.commands if "/nvme" in command or command[:5] == "nvme "]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+def test_esxi_s_commands_are_those_of_the_plug_in_that_owns_the_device(rule: Rule) -> None:
+    """NMP owns LUNs of SCSI, HPP namespaces of NVMe over Fabrics: esxcli refuses a device of the other one. What is
+    done by NMP's commands is done by HPP's as well, except where only SCSI is meant."""
+    actions = {}
+    for plug_in, nvme in (("nmp", False), ("hpp", True)):
+        fixes = remedy.applicable_remedies(rule.fix, [], {"platform": "esxi", "nvme": nvme})
+        plug_ins = {fix.action: {line.split()[2] for line in fix.commands if " storage " in line} for fix in fixes}
+        actions[plug_in] = {action for action, used in plug_ins.items() if plug_in in used}
+        assert set().union(*plug_ins.values()).isdisjoint({"nmp", "hpp"} - {plug_in})
+    of_scsi = {"Make round robin the default for new LUNs", "Send I/O over the optimised paths only"}
+    assert actions["nmp"] - of_scsi == actions["hpp"]

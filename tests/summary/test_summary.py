@@ -315,6 +315,15 @@ def test_paths_used_one_at_a_time_are_marked_at_their_links(tmp_path: Path) -> N
     assert "not tested" in said.gain
 
 
+def test_links_that_no_switch_reports_are_named_by_their_ports(tmp_path: Path) -> None:
+    """Then the host counts their bytes, and what the verdict names are its initiator ports."""
+    found = over_two(tmp_path, 0.51, 0.50)
+    first = found.verdict.bottlenecks[0]
+    ports = tuple(link.replace("link:", "hba:").partition("--")[0] for link in first.coincident)
+    uncounted = replace(found, verdict=replace(found.verdict, bottlenecks=(replace(first, coincident=ports),)))
+    assert summary(uncounted, resolve([])).verdict == "esx7 uses one of 2 links at a time"
+
+
 def test_where_nothing_is_judged_no_sentence_is_shown_twice(tmp_path: Path) -> None:
     found = judged(San(tmp_path).write())
     said = [found.summary.verdict, *filter(None, [found.summary.consequence])]

@@ -154,14 +154,16 @@ def device_names(topology: Topology, lun: str) -> dict[str, FactValue]:
 
 
 def _over_nvme(topology: Topology, lun: str) -> bool | None:
-    """Return whether the initiator ports of a device's paths speak NVMe: ESXi names SCSI LUNs and namespaces alike.
+    """Return whether the initiator ports of a device's paths speak NVMe: ESXi names some LUNs as it does namespaces.
 
-    None: they do not say, or differ."""
+    If they do not say, or differ, an identifier of NAA tells that it is a LUN of SCSI (SPC-4, 7.8.6). None: not
+    known."""
     paths = topology.related(lun, "member_of", "path")
     ports = dict.fromkeys(port for path in paths for port in topology.related(path, "attached_to", "hba"))
     protocols = [as_text(topology.entities[port].attributes.get("protocol")) for port in ports]
     spoken = {None if protocol is None else protocol.lower().startswith("nvme") for protocol in protocols}
-    return next(iter(spoken)) if len(spoken) == 1 else None
+    common = next(iter(spoken)) if len(spoken) == 1 else None
+    return False if common is None and topology.entities[lun].ids.get("naa") else common
 
 
 def platform_of_hosts(topology: Topology, loads: Iterable[LoadFacts]) -> str | None:
