@@ -46,7 +46,7 @@ def with_headline(
     judgement = judgement_of_run(facts, judgements)
     alike = (judgement.load, *same_io(facts.loads, judgement.load))
     of_same_io = [j for j in judgements if j.load in alike]
-    opposite = limits_of_other_direction(judgements, judgement)
+    opposite = limits_of_other_direction(facts, judgements, judgement)
     return replace(verdict, headline=_headline(facts, judgement, of_same_io, opposite, cleared))
 
 

@@ -227,7 +227,7 @@ def run_verdict(facts: Facts, judgements: Sequence[Judgement]) -> Verdict:
         headline="",
         bottlenecks=(
             *judgement.bottlenecks,
-            *(b for j in limits_of_other_direction(judgements, judgement) for b in j.bottlenecks),
+            *(b for j in limits_of_other_direction(facts, judgements, judgement) for b in j.bottlenecks),
         ),
         knee_in_flight=knee,
         knee_below=below,
@@ -338,11 +338,16 @@ def _device_traffic(facts: Facts, device: BusiestDevice) -> str:
     return f"device {facts.topology.entities[device.entity].label} moved {join_names(words)}{rate}"
 
 
-def limits_of_other_direction(judgements: Sequence[Judgement], judgement: Judgement) -> list[Judgement]:
-    """The other direction of the same step, if it has a limit of its own."""
+def limits_of_other_direction(facts: Facts, judgements: Sequence[Judgement], judgement: Judgement) -> list[Judgement]:
+    """The other direction of the same step, if it has a limit of its own.
+
+    A queue whose slots are mostly held by I/Os of the judged direction is none: these wait for their own limit, and
+    hold fewer slots once it is relieved.
+    """
     if judgement.limiter is None:
         return []
     limits = {(entity, b.direction) for b in judgement.bottlenecks for entity in b.elements}
+    named = {entity for entity, _ in limits}
     return [
         j
         for j in judgements
@@ -350,7 +355,15 @@ def limits_of_other_direction(judgements: Sequence[Judgement], judgement: Judgem
         and j.load.step == judgement.load.step
         and j.bottlenecks
         and not limits & {(b.entity, b.direction) for b in j.bottlenecks}
+        and not all(b.entity not in named and _is_held_by(facts, b.entity, judgement.load) for b in j.bottlenecks)
     ]
+
+
+def _is_held_by(facts: Facts, entity: str, load: LoadFacts) -> bool:
+    """Whether the I/Os of a load's direction hold most slots of a queue that both directions share."""
+    rows = [row for row in facts.tables["plane"].select(entity=entity, step=load.step) if row["queue_depth"]]
+    held = {row["direction"]: number(row, "in_flight_measured") for row in rows}
+    return held.get(load.direction, 0.0) > sum(held.values()) / 2
 
 
 def lightest_judgement(facts: Facts, judgements: Sequence[Judgement], judgement: Judgement) -> Judgement | None:
