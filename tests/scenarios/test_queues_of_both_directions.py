@@ -1,4 +1,4 @@
-"""A LUN's queue that reads and writes share, on an ESXi host."""
+"""Queues that reads and writes share, on an ESXi host."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sanpath.model import Column, Table
+from tests.support.esx_queue import EsxQueue
 from tests.support.recording import Number, RecordingBuilder
 from tests.support.san import ARRAY_PORT, HOST_PORT, KIB, NAA, AtArray, Flow, San
 from tests.support.stories import fast, judged
@@ -75,3 +76,26 @@ def test_a_queue_full_of_reads_that_wait_below_it_limits_no_writes(tmp_path: Pat
         ("array:fa1", "read")
     ]
     assert {finding.role for finding in found.findings if finding.rule == "lun-queue-limits"} == {"risk"}
+
+
+def test_reads_and_writes_share_the_slots_of_queues_in_series(tmp_path: Path) -> None:
+    """LSI Logic gives the guest's disk 32 slots. Its own depth is not known; 24 reads and 8 writes are below it."""
+    ports = [fast(port, 32) for port in (HOST_PORT, ARRAY_PORT)]
+    san = EsxQueue(tmp_path, ports=ports, guest_queue_depth=None, controller="lsi_logic", depth=256)
+    for n in (8, 128):
+        ops = min(n, 32) / 0.0025
+        flows = {"read": Flow(0.75 * ops, n / ops), "write": Flow(0.25 * ops, n / ops)}
+        counted = 0.75 * ops * (4 * 2076 + 52), 0.25 * ops * (4 * 2076 + 52)
+        san.step(
+            f"t{n}",
+            n,
+            block=8 * KIB,
+            read=flows["read"],
+            write=flows["write"],
+            ports={HOST_PORT.name: counted, ARRAY_PORT.name: counted},
+            array=dict.fromkeys(flows, AtArray(0.0024)),
+            disk={direction: Flow(flow.ops, min(n, 32) / ops) for direction, flow in flows.items()},
+        )
+        san.at_vdisk[f"t{n}"] = min(n, 32) / ops
+    named = judged(san.write()).verdict.bottlenecks
+    assert {each.elements for each in named} == {("lun:sqlvm1/sda", "vdisk:sqlvm1/Hard disk 2")}

@@ -249,7 +249,8 @@ def _slots_evidence(table: PlaceTable, segment: LatencySegment, queue: HostQueue
         words = f"{below:.1f} I/Os are below it on average, and its queue depth is not measured"
         yield Evidence(words, _DEPTH_UNKNOWN_WEIGHT + _number_weight(table, queue, below))
         if segment is table.segments[0] and _too_many_for_threads(table, queue):
-            words = f"{count(queue.waiting)} I/Os wait above it, more than its threads: a thread that waits for a slot submits no further I/O"
+            waiting = f"{count(queue.waiting)} I/Os wait above it, many more than the load has threads"
+            words = f"{waiting}: a thread that waits for a slot submits no further I/O"
             yield Evidence(words, _TOO_MANY_WAITING_WEIGHT)
     yield from other_steps_evidence(table, queue)
     if segment is table.segments[0] and table.facts.row_of(table.load)["engine_serialises"]:
