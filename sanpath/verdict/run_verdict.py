@@ -355,7 +355,7 @@ def limits_of_other_direction(facts: Facts, judgements: Sequence[Judgement], jud
         and j.load.step == judgement.load.step
         and j.bottlenecks
         and not limits & {(b.entity, b.direction) for b in j.bottlenecks}
-        and not all(b.entity not in named and _is_held_by(facts, b.entity, judgement.load) for b in j.bottlenecks)
+        and any(b.entity in named or not _is_held_by(facts, b.entity, judgement.load) for b in j.bottlenecks)
     ]
 
 
