@@ -93,9 +93,9 @@ def test_a_transfer_over_a_distance_takes_no_longer_than_the_commands_over_it(tm
     assert found.verdict.kind == "cannot_tell"
 
 
-@pytest.mark.parametrize("growth", [0.0, 0.019, 0.021, 0.03, 0.06])
+@pytest.mark.parametrize("growth", [0.0, 0.019, 0.021, 0.03, 0.06, 0.1, 0.12, 0.2])
 def test_a_transfer_that_hardly_grew_waits_as_long_as_with_fewer_ios(tmp_path: Path, growth: float) -> None:
-    """The transfer of 8 KiB takes 29 ms, and twice the I/Os take up to 6 % longer. Nothing counts what delays it."""
+    """The transfer of 8 KiB takes 29 ms, and twice the I/Os take up to 20 % longer. Nothing counts what delays it."""
     transfers = [0.029, 0.029 * (1 + growth)]
     steps = [(n, n / (transfer + 0.0081)) for n, transfer in zip((8, 16), transfers, strict=True)]
     found = read_steps(tmp_path / "a.sanpath", steps, [AtArray(0.008, san=transfer) for transfer in transfers])

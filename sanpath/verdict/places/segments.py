@@ -80,6 +80,9 @@ another (NVMe: MDTS, 128 KiB to 1 MiB; iSCSI: MaxBurstLength, 256 KiB by default
 or 1280)."""
 _REPEAT_ERROR = 0.02
 """Relative error of a mean time between two identical steps."""
+_MIN_FEWER_INSIDE = 0.1
+"""Smallest relative difference of the I/Os inside a place, between two steps, that its growth can be compared with:
+sanpath's own choice. It is five times the repeat error, which would otherwise decide."""
 _WINDOW_DIFFERENCE = 0.05
 """Relative difference between the counts of load and array, because their windows differ: sanpath's own choice."""
 _MUCH_SHORTER_RATIO = 0.5
@@ -436,15 +439,13 @@ def _growth(segment: LatencySegment, lighter: LatencySegment, lighter_ratio: flo
     """The growth of the time since the lighter step, in seconds, and the wait that remains possible.
 
     The time rises at least evenly with the I/Os inside, S (1 + (N - 1) / k) for k equal servers of a closed network
-    (Reiser and Lavenberg 1980), from one I/O without any wait. It is no evidence, hence infinite, if the rate is the
-    same or unknown: only the time itself would then tell how many more are inside, and below a queue that was full in
-    both steps there are no more.
+    (Reiser and Lavenberg 1980), from one I/O without any wait. With about the same number inside, as below a queue
+    that was full in both steps, it is no evidence: infinite.
     """
     error = _REPEAT_ERROR * segment.middle * np.array([-1.0, 0.0, 1.0])
     grown = np.maximum(0.0, segment.times - lighter.times[::-1] + error)
     lighter_inside = lighter_ratio * lighter.middle / segment.middle if segment.middle else 1.0
-    is_evidence = max(lighter_ratio, lighter_inside) <= 1 - _REPEAT_ERROR
-    return grown, grown / (1 - lighter_inside) if is_evidence else np.full(3, inf)
+    return grown, grown / (1 - lighter_inside) if lighter_inside <= 1 - _MIN_FEWER_INSIDE else np.full(3, inf)
 
 
 def _wait_by_own_times(
