@@ -78,8 +78,8 @@ class Lines:
                 self._process.terminate()
 
     def name_recording(self) -> None:
-        """Name the recording, once, as soon as it exists."""
-        if not self._named and store_at(self._folder).list(""):
+        """Name the recording, once, as soon as its recorder writes into it."""
+        if not self._named and store_at(self._folder).list("writers"):
             self._named = True
             print(f"sanpath: recording {self._folder}", file=sys.stderr)
 
