@@ -43,15 +43,18 @@ def test_what_was_pressed_before_the_run_began_is_not_lost(tmp_path: Path, monke
     assert received.read_text().splitlines() == [request.model_dump_json(), STOP]
 
 
-def test_a_recording_is_named_once_as_soon_as_it_exists(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_recording_is_named_once_as_soon_as_its_recorder_writes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Not before: a run that is refused makes none. Also of a run that is shorter than the time of its first line."""
     lines = Lines(tmp_path / "a.sanpath", Choice())
     lines.name_recording()
     assert capsys.readouterr().err == ""
-    (tmp_path / "a.sanpath").mkdir()
-    lines.name_recording()
-    assert capsys.readouterr().err == ""
+    (tmp_path / "a.sanpath" / "writers").mkdir(parents=True)
     (tmp_path / "a.sanpath" / "manifest.json").touch()
+    lines.name_recording()
+    assert capsys.readouterr().err == "", "nor of one whose disk is full"
+    (tmp_path / "a.sanpath" / "writers" / "host.1.json").touch()
     lines.name_recording()
     lines.name_recording()
     assert capsys.readouterr().err == f"sanpath: recording {tmp_path / 'a.sanpath'}\n"
